@@ -1,0 +1,1 @@
+"""What both commands, `ddx` and `helix`, are made of: command tables, click, errors, the screen."""

@@ -1,0 +1,205 @@
+"""Files that survive us: the lock, the write beside and replace, copying without reading."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+
+from ddx.errors import Busy, DdxError
+from ddx.process import is_alive
+from ddx.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+    from typing import TypeAlias
+
+    from ddx.clock import Clock
+
+    Span: TypeAlias = tuple[int, int]
+
+_FIRST_PAUSE_S = 0.001
+_LONGEST_PAUSE_S = 0.02
+_MAX_LOCK_NOTE = 400
+_COPY_IS_IMPOSSIBLE = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF}
+_CHUNK = 1 << 20
+
+
+@value
+class Identity:
+    """Which bytes a path held when we looked: any change to the file changes it."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, stat: os.stat_result) -> Identity:
+        return cls(stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+def identity_of(path: str) -> Identity | None:
+    try:
+        return Identity.of(os.stat(path))
+    except FileNotFoundError:
+        return None
+
+
+class Lock:
+    """Held between enter and exit by this process alone; the kernel frees it when we die (T-7)."""
+
+    def __init__(self, path: str, *, wait_s: float, clock: Clock, command: str) -> None:
+        self.path = path
+        self._wait_s = wait_s
+        self._clock = clock
+        self._command = command
+        self._fd = -1
+
+    def __enter__(self) -> Lock:
+        deadline = self._clock.now_ns() + int(self._wait_s * 1e9)
+        pause = _FIRST_PAUSE_S
+        while not self._take():
+            if self._clock.now_ns() >= deadline:
+                raise Busy(self._who_holds_it(), hint="try again, or raise DDX_BEAD_LOCK_TIMEOUT")
+            self._clock.sleep(pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE_S)
+        note = f"{os.getpid()} {self._command}".encode("utf-8", "replace")[:_MAX_LOCK_NOTE]
+        try:
+            os.pwrite(self._fd, note.ljust(_MAX_LOCK_NOTE), 0)
+        except OSError as problem:
+            os.close(self._fd)
+            problem.filename = self.path
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._fd)
+        self._fd = -1
+
+    def _take(self) -> bool:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        try:
+            fd = os.open(self.path, flags, 0o644)
+        except FileNotFoundError:  # the first use, or `git clean -x` while we waited
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            fd = os.open(self.path, flags, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return False
+        self._fd = fd
+        if self.still_ours():
+            return True
+        os.close(fd)  # `git clean -x` took the file away between open and lock
+        return False
+
+    def still_ours(self) -> bool:
+        """False once someone deleted the lock file: another process may then hold a new one."""
+        try:
+            return os.fstat(self._fd).st_ino == os.stat(self.path).st_ino
+        except FileNotFoundError:
+            return False
+
+    def _who_holds_it(self) -> str:
+        with open(self.path, encoding="utf-8", errors="replace") as file:
+            pid, _, command = file.read(_MAX_LOCK_NOTE).partition(" ")
+        holder = "another process"
+        if pid.isdigit() and is_alive(int(pid)):
+            holder = f"pid {pid} ({command.strip()})"
+        return f"{self.path} is held by {holder} for more than {self._wait_s:g} s; nothing written"
+
+
+class Replacement:
+    """A new file beside `path`: `publish` puts it in place, any other ending removes it.
+
+    `near` is another place for it on the same disk, where whoever comes next will find it.
+    """
+
+    def __init__(self, path: str, *, near: str = "") -> None:
+        self.path = path
+        self.beside = f"{near or path}.tmp-{os.getpid()}-{os.urandom(4).hex()}"
+        self.fd = -1
+
+    def __enter__(self) -> Replacement:
+        self.fd = os.open(self.beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self.fd)
+        try:
+            os.unlink(self.beside)
+        except FileNotFoundError:
+            pass  # published
+        if isinstance(problem, OSError) and problem.filename is None:
+            problem.filename = self.path  # a full disk does not say whose write it refused
+
+    def write(self, *parts: bytes) -> None:
+        for part in parts:
+            view = memoryview(part)
+            while view:
+                view = view[os.write(self.fd, view) :]
+
+    def copy(self, source: int, start: int, end: int) -> None:
+        """Bytes of another open file, moved by the kernel where it can."""
+        while start < end:
+            try:
+                moved = os.copy_file_range(source, self.fd, end - start, start)
+            except OSError as problem:
+                if problem.errno not in _COPY_IS_IMPOSSIBLE:
+                    raise
+                chunk = os.pread(source, min(end - start, _CHUNK), start)
+                self.write(chunk)
+                moved = len(chunk)
+            if not moved:
+                raise DdxError(f"{self.path} became shorter while it was copied; nothing written")
+            start += moved
+
+    def settle(self) -> None:
+        """All bytes on the disk."""
+        os.fsync(self.fd)
+
+    def publish(self) -> None:
+        os.rename(self.beside, self.path)
+
+
+def replace(path: str, parts: Iterable[bytes], *, durable: bool = True, near: str = "") -> None:
+    """The whole new content or the old one, whatever happens (T-9); a cache need not be durable."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with Replacement(path, near=near) as new:
+        new.write(*parts)
+        if durable:
+            new.settle()
+        new.publish()
+    if durable:
+        settle_folder(os.path.dirname(path))
+
+
+def settle_folder(path: str) -> None:
+    """The names in a folder on the disk."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def remove_leftovers(*paths: str) -> None:
+    """Temporary files of writers that died: call it while holding the lock that guards `paths`."""
+    names = tuple(f"{os.path.basename(path)}.tmp-" for path in paths)
+    for folder in {os.path.dirname(path) for path in paths}:
+        for entry in os.listdir(folder):
+            if entry.startswith(names):
+                os.unlink(os.path.join(folder, entry))

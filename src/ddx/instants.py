@@ -1,0 +1,65 @@
+"""Reading the times that stand in files: RFC 3339 with or without fractions and offsets."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+LAST = "9999-99"
+"""Sorts after every instant: where a time is missing or cannot be read."""
+
+_DIGITS = str.maketrans("123456789", "000000000")
+
+
+def sort_key(text: str) -> str:
+    """A text that sorts as the instant does; `LAST` where there is none."""
+    if len(text) >= 20 and text[-1] in "Zz" and text[10] in "Tt ":  # most are; datetime is slow
+        seconds, _, fraction = text[:-1].partition(".")
+        seconds = f"{seconds[:10]}T{seconds[11:]}"
+        if _is_plain(seconds) and (fraction.isdigit() or not fraction):
+            return f"{seconds}.{fraction:0<9}"
+    moment = parse(text)
+    if moment is None:
+        return LAST
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}000"
+
+
+def parse(text: str) -> datetime | None:
+    """The instant in UTC, or None where the text is no time."""
+    from datetime import UTC, datetime
+
+    text = text.strip().upper()
+    seconds, dot, tail = text.partition(".")
+    digits = len(tail) - len(tail.lstrip("0123456789"))
+    if dot:  # Go writes nine digits, Python reads six.
+        text = f"{seconds}.{tail[: min(digits, 6)]:0<6}{tail[digits:]}"
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def seconds_between(earlier: str, later: str) -> float | None:
+    start, end = parse(earlier), parse(later)
+    return None if start is None or end is None else (end - start).total_seconds()
+
+
+def in_words(seconds: float) -> str:
+    """A duration for a person: 45 s, 12 min, 3 h, 5 days."""
+    for unit, size, next_size in (("s", 1, 60), ("min", 60, 3600), ("h", 3600, 172_800)):
+        if seconds < next_size:
+            return f"{max(seconds, 0) / size:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} days"
+
+
+def _is_plain(seconds: str) -> bool:
+    return (
+        seconds.translate(_DIGITS) == "0000-00-00T00:00:00"
+        and "00" < seconds[5:7] < "13"
+        and "00" < seconds[8:10] < "32"
+        and seconds[11:13] < "24"
+        and seconds[14:16] < "60"
+        and seconds[17:] < "60"
+    )

@@ -1,0 +1,82 @@
+"""One settings file: YAML for people, kept as JSON beside the index so it is parsed once (T-19)."""
+
+from __future__ import annotations
+
+from ddx.errors import UsageError
+from ddx.fastjson import dumps, loads
+from ddx.files import replace
+from ddx.settings_keys import checked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def parse(path: str) -> dict[str, Any]:
+    """The keys that a file sets, as `section.name`; every mistake names its line."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    with open(path, "rb") as file:
+        try:
+            reader = loader(file.read())
+            top = reader.get_single_node()
+        except yaml.YAMLError as problem:
+            raise _broken(path, problem) from None
+    if top is None or top.tag == "tag:yaml.org,2002:null":
+        return {}
+    return dict(_settings(path, reader, top))
+
+
+def _settings(path: str, reader: Any, top: Any) -> list[tuple[str, Any]]:
+    found: dict[str, Any] = {}
+    for section, inner in _pairs(path, top):
+        for name, node in _pairs(path, inner):
+            where = f"{path}:{node.start_mark.line + 1}"
+            full = f"{section}.{name}"
+            if full in found:
+                raise UsageError(f"{where}: {full} is set twice")
+            found[full] = checked(full, _value(path, reader, node), where=where)
+    return list(found.items())
+
+
+def _value(path: str, reader: Any, node: Any) -> Any:
+    import yaml
+
+    try:
+        return reader.construct_object(node, deep=True)
+    except yaml.YAMLError as problem:
+        raise _broken(path, problem) from None
+    except ValueError as problem:  # `2026-13-01` looks like a date and is none
+        raise UsageError(f"{path}:{node.start_mark.line + 1}: {problem}") from None
+
+
+def _pairs(path: str, node: Any) -> list[tuple[str, Any]]:
+    if node.id != "mapping":
+        raise UsageError(f"{path}:{node.start_mark.line + 1}: expected `name: value` lines here")
+    return [(str(key.value), inner) for key, inner in node.value]
+
+
+def _broken(path: str, problem: Exception) -> UsageError:
+    mark = getattr(problem, "problem_mark", None)
+    what = getattr(problem, "problem", None) or str(problem).splitlines()[0]
+    return UsageError(f"{path}:{mark.line + 1}: {what}" if mark else f"{path}: {what}")
+
+
+def load(cache: str, mark: str) -> list[dict[str, Any]] | None:
+    """What was kept for exactly these files, or None."""
+    try:
+        with open(cache, encoding="utf-8") as file:
+            if file.readline() != f"{mark}\n":
+                return None
+            kept: list[dict[str, Any]] = loads(file.read())
+            return kept
+    except (OSError, ValueError):
+        return None
+
+
+def save(cache: str, mark: str, settings: list[dict[str, Any]]) -> None:
+    try:
+        replace(cache, (f"{mark}\n".encode(), dumps(settings).encode()), durable=False)
+    except OSError:
+        pass  # a cache that cannot be written costs time, never an answer

@@ -1,0 +1,56 @@
+"""What text may come in, and how it is shown (T-12, T-23)."""
+
+from __future__ import annotations
+
+from ddx.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Marks that reorder or hide what a person reads: a title must not be able to lie (T-23).
+_BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+_CONTROLS = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
+_FORBIDDEN = _CONTROLS - {"\n", "\t"}
+
+
+def require_clean(text: str, *, what: str) -> str:
+    """The text as it came, or an error that names the first character nobody may store (T-12)."""
+    if text.isprintable():
+        return text
+    for place, mark in enumerate(text):
+        if mark in _FORBIDDEN or "\ud800" <= mark <= "\udfff":
+            raise UsageError(
+                f"{what} holds the character {_visible(mark)} at position {place + 1}; "
+                "only newline and tab are allowed among control characters"
+            )
+    return text
+
+
+def shown(text: str) -> str:
+    """Text from outside, safe on a terminal: its controls and direction marks made visible."""
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def shown_on_one_line(text: str) -> str:
+    """The same, for a cell of a table."""
+    return text if text.isprintable() else shown(text.replace("\n", "\\n").replace("\t", " "))
+
+
+def _visible(mark: str) -> str:
+    if mark in _FORBIDDEN:
+        return f"\\x{ord(mark):02x}"
+    if mark in _BIDIRECTIONAL or "\ud800" <= mark <= "\udfff":
+        return f"\\u{ord(mark):04x}"
+    return mark
+
+
+def cut(text: str, width: int) -> str:
+    """At most `width` characters; what was cut is marked."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def listed(words: Iterable[str], *, joiner: str = "and") -> str:
+    """Words as a person would list them: a, b and c."""
+    *rest, last = list(words) or [""]
+    return f"{', '.join(rest)} {joiner} {last}" if rest else last

@@ -1,0 +1,1 @@
+"""The policy: what to do next, and how freely."""
