@@ -1,0 +1,171 @@
+"""What is wrong with a tracker, and what its links alone tell: linear, for `status` too. Pure.
+
+What a finding of a broken file or of one row looks like stands in `findings`; who reads and mends
+the files is `checkup`.
+"""
+
+from __future__ import annotations
+
+from ddx.tracker.columns import SUPERSEDED
+from ddx.tracker.model import typed
+from ddx.tracker.queue import unfinished
+from ddx.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ddx.tracker.columns import Columns
+    from ddx.tracker.snapshot import Snapshot
+
+ERROR, WARNING, INFO = "error", "warning", "info"
+SEVERITIES = (ERROR, WARNING, INFO)
+
+_AT_WORK = frozenset({"open", "in_progress"})
+_LONGEST_RING = 12
+
+
+@value
+class Finding:
+    """`error`: commands fail or work is lost; `info`: worth knowing, nothing to do."""
+
+    kind: str
+    severity: str
+    where: str
+    """`path:line`, or the id of a bead."""
+    what: str
+    cure: str
+    fixable: bool = False
+    """`--fix` mends it."""
+
+
+def health(snapshot: Snapshot) -> tuple[Finding, ...]:
+    """Links that lead nowhere or in a ring, and epics without a child."""
+    archive = snapshot.archive()
+    return link_findings(snapshot.columns, archive.columns if archive else None)
+
+
+def link_findings(columns: Columns, archived: Columns | None) -> tuple[Finding, ...]:
+    """Finished beads are left out: their links hold nobody back."""
+    alive = unfinished(columns)
+    return (
+        *_dangling(columns, archived, alive),
+        *_rings(columns, alive),
+        *_childless(columns, archived, alive),
+    )
+
+
+def _dangling(columns: Columns, archived: Columns | None, alive: list[int]) -> Iterator[Finding]:
+    known = columns.place
+    elsewhere = archived.place if archived else {}
+    for n in alive:
+        bead_id, parent = columns.ids[n], columns.parents[n]
+        for wanted in columns.waits_for[n]:
+            if wanted not in known and wanted not in elsewhere:
+                yield Finding(
+                    "dangling-edge",
+                    WARNING,
+                    bead_id,
+                    f"waits for {wanted}, which exists nowhere; so it is never ready (D-14)",
+                    "find that bead again, or if it is not needed: "
+                    f"ddx bead dep remove {typed(bead_id)} {typed(wanted)}",
+                )
+        if parent and parent not in known and parent not in elsewhere:
+            yield Finding(
+                "dangling-parent",
+                WARNING,
+                bead_id,
+                f"is part of {parent}, which exists nowhere",
+                f"name the bead that it is part of: ddx bead update {typed(bead_id)} --parent ...",
+            )
+
+
+def _childless(columns: Columns, archived: Columns | None, alive: list[int]) -> Iterator[Finding]:
+    for n in alive:
+        bead_id = columns.ids[n]
+        if (
+            columns.types[n] == "epic"
+            and columns.statuses[n] in _AT_WORK
+            and not columns.marks[n] & SUPERSEDED
+            and bead_id not in columns.children
+            and (archived is None or bead_id not in archived.children)
+        ):
+            yield Finding(
+                "epic-without-children",
+                WARNING,
+                bead_id,
+                "is an epic without a child, so nobody ever works on it",
+                f"file its parts: ddx bead create ... --parent {typed(bead_id)}; "
+                f"or make it work of its own: ddx bead update {typed(bead_id)} --type task",
+            )
+
+
+def _rings(columns: Columns, alive: list[int]) -> Iterator[Finding]:
+    """A bead is held up by what it waits for and, since it closes last, by its own parts."""
+    held_up_by: dict[str, list[str]] = {columns.ids[n]: [] for n in alive}
+    for n in alive:
+        bead_id, parent = columns.ids[n], columns.parents[n]
+        held_up_by[bead_id] += [other for other in columns.waits_for[n] if other in held_up_by]
+        if parent in held_up_by and not columns.marks[n] & SUPERSEDED:
+            held_up_by[parent].append(bead_id)
+    for ring in find_rings(held_up_by):
+        yield _ring_finding(columns, ring)
+
+
+def find_rings(held_up_by: Mapping[str, list[str]]) -> Iterator[tuple[str, ...]]:
+    """Rings that share no bead, at least one of every knot; linear, and without recursion.
+
+    A walk into the depth. A ring that it closes is taken out of the path as a whole, so that
+    every bead is entered once and every link followed once.
+    """
+    entered: set[str] = set()
+    for start in held_up_by:
+        if start in entered:
+            continue
+        path, ways = [start], [iter(held_up_by[start])]
+        place = {start: 0}
+        entered.add(start)
+        while path:
+            other = next(ways[-1], None)
+            if other in place:
+                first = place[other]
+                ring = path[first:]
+                least = ring.index(min(ring))
+                yield (*ring[least:], *ring[:least])
+                for bead_id in ring:
+                    del place[bead_id]
+                del path[first:], ways[first:]
+            elif other is None:
+                del place[path.pop()]
+                ways.pop()
+            elif other not in entered:
+                entered.add(other)
+                place[other] = len(path)
+                path.append(other)
+                ways.append(iter(held_up_by[other]))
+
+
+def _ring_finding(columns: Columns, ring: tuple[str, ...]) -> Finding:
+    steps = list(zip(ring, (*ring[1:], ring[0]), strict=True))
+    said = [
+        f"{bead_id} {'waits for' if _waits(columns, bead_id, other) else 'has the part'} {other}"
+        for bead_id, other in steps[:_LONGEST_RING]
+    ]
+    if len(ring) > _LONGEST_RING:
+        said.append(f"and {len(ring) - _LONGEST_RING} more up to {ring[0]} again")
+    waiting = next((step for step in reversed(steps) if _waits(columns, *step)), None)
+    if waiting:
+        cure = f"ddx bead dep remove {' '.join(map(typed, waiting))}"
+    else:
+        cure = f"ddx bead update {typed(ring[0])} --parent ..."
+    return Finding(
+        "cyclic-edge",
+        WARNING,
+        ring[0],
+        f"is held up by itself, so no bead of this ring can be closed: {', '.join(said)}",
+        f"undo the link that is wrong, for example: {cure}",
+    )
+
+
+def _waits(columns: Columns, bead_id: str, other: str) -> bool:
+    return other in columns.waits_for[columns.place[bead_id]]
