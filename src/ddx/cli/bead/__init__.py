@@ -1,0 +1,1 @@
+"""`ddx bead`: one module a command."""

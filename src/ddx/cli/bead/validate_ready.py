@@ -1,0 +1,70 @@
+"""`ddx bead validate-ready`"""
+
+from __future__ import annotations
+
+from ddx.cli.session import open_tracker, settings
+from ddx.console.screen import answer, say
+from ddx.console.spec import JSON, Argument, Command
+from ddx.tracker.criteria import judge
+from ddx.tracker.model import FINISHED, is_eligible, status_of, type_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ddx.tracker.model import Row
+    from ddx.tracker.snapshot import Snapshot
+
+PROBLEMS_FOUND = 1
+
+
+def run(*, id: tuple[str, ...], json: bool) -> int:
+    tracker = open_tracker()
+    view = tracker.snapshot()
+    checks = settings(tracker.project).default_checks
+    rows = [view.row(bead_id) for bead_id in id] if id else _candidates(view)
+    verdicts = [(row, judge(row, default_checks=checks)) for row in rows]
+    if json:
+        answer(
+            [
+                {
+                    "id": row["id"],
+                    "ready": verdict.ready,
+                    "criteria": len(verdict.criteria),
+                    "problems": [
+                        {"line": item.line, "text": item.text, "why": item.why, "fix": item.fix}
+                        for item in verdict.problems
+                    ],
+                }
+                for row, verdict in verdicts
+            ]
+        )
+    else:
+        for row, verdict in verdicts:
+            for item in verdict.problems:
+                place = f", acceptance line {item.line}" if item.line else ""
+                say(f"{row['id']}{place}: {item.why}")
+                say(f"    {item.fix}")
+        good = sum(verdict.ready for _, verdict in verdicts)
+        say(f"{good} of {len(verdicts)} beads say how they are proven")
+    return 0 if all(verdict.ready for _, verdict in verdicts) else PROBLEMS_FOUND
+
+
+def _candidates(view: Snapshot) -> list[Row]:
+    """What an agent may one day be handed."""
+    return [
+        row
+        for row in view.rows()
+        if status_of(row) not in FINISHED and is_eligible(row) and type_of(row) != "epic"
+    ]
+
+
+COMMAND = Command(
+    "bead validate-ready",
+    "Check that beads name the commands or states that prove them (exit 1 if one does not).",
+    run,
+    "ddx bead validate-ready",
+    arguments=(
+        Argument("id", "these beads; none: all that agents may get", many=True, required=False),
+    ),
+    flags=(JSON,),
+    schema="bead-validated",
+)

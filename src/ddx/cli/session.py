@@ -1,0 +1,105 @@
+"""What a command needs from the world: the project, its tracker, its settings, who asks."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ddx import environment
+from ddx.clock import SYSTEM_CLOCK
+from ddx.errors import UsageError
+from ddx.project import Project, find_project
+from ddx.settings import Settings, read_settings
+from ddx.text import shown
+from ddx.tracker.model import RUNNER, id_prefix
+from ddx.tracker.store import LOCK_WAIT_S, Tracker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ddx.tracker.lifecycle import Claimant
+    from ddx.tracker.model import Row
+    from ddx.tracker.queue import Surroundings
+
+CLOCK = SYSTEM_CLOCK
+
+
+def here() -> Project:
+    return find_project(os.getcwd())
+
+
+def settings(project: Project) -> Settings:
+    return read_settings(project, clock=CLOCK)
+
+
+def open_tracker(project: Project | None = None) -> Tracker:
+    project = project or here()
+    return Tracker(
+        project,
+        clock=CLOCK,
+        lock_wait_s=_lock_wait_s(),
+        command=" ".join(["ddx", *sys.argv[1:4]]),
+        tell=tell,
+        approve=_approval(project),
+    )
+
+
+def surroundings(tracker: Tracker) -> Surroundings:
+    checks = settings(tracker.project).default_checks
+    return tracker.surroundings(has_default_checks=bool(checks))
+
+
+def tell(sentence: str) -> None:
+    """For the person; stdout is for the result (C-1)."""
+    print(shown(f"ddx: {sentence}"), file=sys.stderr)
+
+
+def actor() -> str:
+    return environment.variable("DDX_AGENT_NAME") or environment.login()
+
+
+def claimant(owner: str | None, project: Project) -> Claimant:
+    """Who claims: the name given, else git's, else the login; a runner with its process (T-24)."""
+    from ddx.tracker.lifecycle import Claimant
+
+    machine = os.uname().nodename
+    if owner == RUNNER:
+        from ddx.process import started_at
+
+        asking = os.getppid()  # we are gone in a moment; who called us is the runner
+        return Claimant(RUNNER, machine, asking, started_at(asking))
+    if not owner:
+        from ddx.git import user_name
+
+        owner = user_name(project.root) or actor() or "someone"
+    return Claimant(owner, machine)
+
+
+def new_claim_id() -> str:
+    return os.urandom(8).hex()
+
+
+def id_maker(project: Project) -> Callable[[], str]:
+    """New ids by chance: `<prefix>-<8 hex>` (T-3)."""
+    prefix = id_prefix(settings(project).bead_prefix or project.name)
+    return lambda: f"{prefix}-{os.urandom(4).hex()}"
+
+
+def _lock_wait_s() -> float:
+    given = environment.variable("DDX_BEAD_LOCK_TIMEOUT")
+    try:
+        return float(given) if given else LOCK_WAIT_S
+    except ValueError:
+        raise UsageError(
+            f"DDX_BEAD_LOCK_TIMEOUT must be a number of seconds, not {given!r}"
+        ) from None
+
+
+def _approval(project: Project) -> Callable[[Row | None, Row], None]:
+    """The project's own say on new and changed beads (T-15), where it has any."""
+    if not os.path.isdir(project.ddx("hooks")):
+        return lambda old, new: None
+    from ddx.tracker.hooks import Hooks
+
+    return Hooks(project, tell=tell).approve
