@@ -50,6 +50,9 @@ class Checkout:
             (source / "cli").mkdir(parents=True)
             shutil.copy(ROOT / "src" / package / "__main__.py", source)
             (source / "cli" / command).write_text(STUB_COMMAND)
+        console = self.root / "src" / "ddx" / "console"
+        console.mkdir()
+        (console / "guard.py").write_text("import sys\n\nleave = sys.exit\n")
         self.tools.mkdir()
         (self.tools / "python3").symlink_to(Path(sys.executable).resolve())
         (self.tools / "uv").write_text(PRETEND_UV)

@@ -9,10 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from shutil import copytree
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any, TypeAlias
 
 from benchmarks.generate import encode, rows
@@ -177,7 +176,9 @@ class Repository:
 
 def make_repository(folder: Path, *, beads: int = 0, name: str = "app") -> Repository:
     """A git repository with `beads` generated rows in its tracker, all of it committed."""
-    template = Path(_template().name)
+    template = folder.parent / "template"  # made once and copied often
+    if not template.exists():
+        _make_template(template)
     copytree(template / "home", folder / "home", dirs_exist_ok=True)
     copytree(template / "repository", folder / name)
     repository = Repository(folder / name, home=folder / "home")
@@ -187,19 +188,17 @@ def make_repository(folder: Path, *, beads: int = 0, name: str = "app") -> Repos
     return repository
 
 
-@cache
-def _template() -> TemporaryDirectory[str]:
-    """Made once and copied often: a repository right after `ddx bead init` and a commit."""
-    kept = TemporaryDirectory(prefix="ddx-template-")
-    home = Path(kept.name, "home")
-    home.mkdir()
-    (home / ".gitconfig").write_text(_GIT_SETTINGS)
-    repository = Repository(Path(kept.name, "repository"), home=home)
+def _make_template(folder: Path) -> None:
+    """A repository right after `ddx bead init` and a commit."""
+    made = Path(mkdtemp(dir=folder.parent))
+    repository = Repository(made / "repository", home=made / "home")
     repository.root.mkdir()
+    repository.home.mkdir()
+    (repository.home / ".gitconfig").write_text(_GIT_SETTINGS)
     repository.git("init", "--quiet", "--template=")
     repository.ddx("init")
     repository.commit("begin")
-    return kept
+    made.rename(folder)
 
 
 def bead(bead_id: str, **fields: Any) -> Row:
@@ -214,7 +213,7 @@ def bead(bead_id: str, **fields: Any) -> Row:
         "created_at": "2025-11-01T10:00:00Z",
         "updated_at": "2025-11-01T10:00:00Z",
         "x-unknown": {"z": [1.50, None], "a": "kept"},
-        **{name.replace("__", "-"): given for name, given in fields.items()},
+        **fields,
     }
     return dict(sorted(made.items()))
 

@@ -14,6 +14,7 @@ from ddx.testing import FakeClock
 from ddx.tracker import index
 from ddx.tracker.columns import CORE, TEXTS, Columns
 from ddx.tracker.store import Tracker
+from ddx.tracker.working import Changes
 from ddx.values import changed
 
 ROWS = (bead("a", title="größer"), waiting("b", "a", labels=["x"]), bead("c", status="closed"))
@@ -70,7 +71,7 @@ def test_an_index_made_too_soon_after_the_change_does_not_count(tmp_path, age_ns
 
 @pytest.mark.parametrize("field", ["inode", "size", "mtime_ns"])
 def test_an_index_of_another_file_does_not_count(tmp_path, field):  # T-19
-    case = Case(tmp_path)
+    case = Case(tmp_path, age_ns=9 * SETTLED)
     other = changed(case.identity, **{field: getattr(case.identity, field) + 1})
     if field == "inode":
         stem, _, _ = case.file.name.rpartition(f"{case.identity.inode:x}")
@@ -184,6 +185,15 @@ def test_a_reader_makes_the_index_and_the_next_one_believes_it(tmp_path):  # T-1
     assert facts_of(again) == expected
     made.unlink()
     assert facts_of(Tracker(tracker.project, clock=clock).snapshot().columns) == expected
+
+
+def test_a_writer_leaves_an_index_that_counts_at_once(tmp_path):  # T-19
+    tracker = tracker_in(tmp_path, *ROWS)
+    tracker.change(lambda view, now: Changes({"a": bead("a", title="New")}))
+    assert len(indexes(tracker)) == 1
+    again = Tracker(tracker.project, clock=tracker.clock).snapshot().columns
+    assert "packed_texts" in again.__dict__
+    assert again.titles[0] == "New"
 
 
 def test_a_reader_waits_until_a_fresh_file_is_settled(tmp_path):  # T-14a

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from ddx.clock import stamp
 from ddx.instants import LAST, in_words, parse, seconds_between, sort_key
 
-OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+OFFSETS = st.just(UTC) | st.integers(-14 * 60, 14 * 60).map(
+    lambda minutes: timezone(timedelta(minutes=minutes))
+)
 MOMENTS = st.datetimes(
     datetime(1, 1, 3), datetime(9999, 12, 29), timezones=OFFSETS, allow_imaginary=False
 )

@@ -50,8 +50,9 @@ def test_a_program_past_its_limit_dies_with_its_children():
 def test_a_stray_child_that_holds_the_pipe_cannot_hang_us():
     script = f"setsid {sys.executable} -c 'import time; time.sleep(60)' & echo $!; sleep 60"
     done = shell(script, timeout_s=0.2)
-    assert done.timed_out
     stray = int(done.text)
+    assert done.timed_out
+    assert is_alive(stray)
     os.kill(stray, 9)
 
 
