@@ -155,17 +155,22 @@ class Replacement:
     def copy(self, source: int, start: int, end: int) -> None:
         """Bytes of another open file, moved by the kernel where it can."""
         while start < end:
-            try:
-                moved = os.copy_file_range(source, self.fd, end - start, start)
-            except OSError as problem:
-                if problem.errno not in _COPY_IS_IMPOSSIBLE:
-                    raise
-                chunk = os.pread(source, min(end - start, _CHUNK), start)
-                self.write(chunk)
-                moved = len(chunk)
+            moved = self._move(source, start, end)
             if not moved:
                 raise DdxError(f"{self.path} became shorter while it was copied; nothing written")
             start += moved
+
+    def _move(self, source: int, start: int, end: int) -> int:
+        try:
+            return os.copy_file_range(source, self.fd, end - start, start)
+        except AttributeError:
+            pass  # only Linux has it
+        except OSError as problem:
+            if problem.errno not in _COPY_IS_IMPOSSIBLE:
+                raise
+        chunk = os.pread(source, min(end - start, _CHUNK), start)
+        self.write(chunk)
+        return len(chunk)
 
     def settle(self) -> None:
         """All bytes on the disk."""

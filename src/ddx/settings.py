@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ddx import __version__
 from ddx.environment import variable
 from ddx.files import Identity, identity_of
 from ddx.settings_keys import KEYS
@@ -37,7 +38,7 @@ class Settings:
 
     @property
     def document_roots(self) -> tuple[str, ...]:
-        return tuple(self.found.get("docs.roots", ("docs/helix",)))
+        return tuple(self.found["docs.roots"])
 
     @property
     def tracker_commit(self) -> str:
@@ -75,7 +76,7 @@ def _files(project: Project, *, clock: Clock) -> list[tuple[str, dict[str, Any]]
     from ddx.settings_file import load, parse, save
 
     cache = project.ddx("cache", "settings.json")
-    mark = "".join(f"{path} {identity} " for path, identity in stands)
+    mark = f"{__version__} " + "".join(f"{path} {identity} " for path, identity in stands)
     kept = load(cache, mark)
     if kept is None:
         kept = [parse(path) for path, _ in stands]

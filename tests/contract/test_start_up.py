@@ -43,6 +43,7 @@ PYTHON_TO_COUNT_TIME = {"_datetime", "datetime", "math", "_operator", "operator"
 
 OURS = {
     *("ddx", "ddx.cli", "ddx.cli.fast", "ddx.cli.registry", "ddx.cli.rows", "ddx.cli.session"),
+    "ddx.cli.place",
     *("ddx.console", "ddx.console.guard", "ddx.console.screen", "ddx.console.spec"),
     *("ddx.clock", "ddx.environment", "ddx.errors", "ddx.fastjson", "ddx.files", "ddx.instants"),
     *("ddx.process", "ddx.project", "ddx.settings", "ddx.settings_keys", "ddx.text", "ddx.values"),

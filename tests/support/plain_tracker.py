@@ -198,7 +198,7 @@ class PlainTracker:
         row = self.live.get(bead_id)
         over = row is None or row["status"] in ("in_progress", *ENDED)
         if not over and len(self.children(bead_id)) > 1:
-            self.live[bead_id] = {**row, "issue_type": "epic"}
+            self.live[bead_id] = {**row, "issue_type": "epic", "execution-eligible": False}
 
     def claim(self, bead_id: str, owner: str, ticket: str) -> None:
         row = self.changeable(bead_id)

@@ -53,7 +53,7 @@ OUR_ROWS = rows(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(SPELLED_ROWS)
 def test_reading_and_writing_any_row_in_canonical_form_is_identity(row):  # T-1, T-2
     line = marshalled_row(row)

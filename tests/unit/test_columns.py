@@ -64,7 +64,7 @@ def written(pieces: list[Kept | Written], content: bytes, columns: Columns) -> b
     return b"".join(line + b"\n" for line in lines)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(TRACKERS, TRACKERS, st.frozensets(st.sampled_from(IDS), max_size=4), st.randoms())
 def test_splicing_equals_building_from_scratch(before, put, removed, chance):  # T-19
     old = {bead_id: bead(bead_id, **fields) for bead_id, fields in before.items()}

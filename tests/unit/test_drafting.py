@@ -216,7 +216,8 @@ def test_the_second_child_makes_an_epic():  # T-18
     one = filed({"title": "A", "parent": "top"}, rows=(top,))
     assert set(one.put) == {"new-1"}
     two = filed({"title": "B", "parent": "top"}, rows=(top, bead("first", parent="top")))
-    assert two.put["top"] == {**top, "issue_type": "epic", "updated_at": NOW}
+    became = {"issue_type": "epic", "execution-eligible": False}
+    assert two.put["top"] == {**top, **became, "updated_at": NOW}
     assert two.remarks == ("top has several children now and became an epic",)
 
 

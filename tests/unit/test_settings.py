@@ -73,6 +73,7 @@ def test_the_nearer_word_wins_and_each_value_knows_its_origin(home, monkeypatch)
     assert settings.default_checks == ()
     assert settings.tracker_commit == "on-close"
     assert settings.origins == {
+        **dict.fromkeys(KEYS, "default"),
         "bead.prefix": str(home.project_file),
         "checks.default": str(home.project_file),
         "tracker.commit": str(home.user_file),

@@ -14,12 +14,13 @@ from ddx.project import Project
 from ddx.testing import FakeClock
 from ddx.tracker.codec import encode, revision_of
 from ddx.tracker.drafting import create
-from ddx.tracker.events import event, joined
+from ddx.tracker.events import event
 from ddx.tracker.evidence import add_event
 from ddx.tracker.lifecycle import Claimant, Ending, claim, close, reopen
 from ddx.tracker.model import Row, events_of
 from ddx.tracker.store import Applied, Tracker
 from ddx.tracker.updating import Patch, add_dependency, update
+from ddx.tracker.whole import Whole
 from ddx.tracker.working import Changes
 
 
@@ -315,8 +316,7 @@ def test_events_leave_the_row_at_the_close_and_are_there_again_after(tmp_path): 
     tracker.change(lambda view, now: reopen(view, "a", reason="more", actor="mara", now=now))
     add("last")
     assert events_in_row() == ["reopened", "last"]
-    shown = joined(tracker.attachments.events("a"), events_of(tracker.snapshot().row("a")))
-    assert [happened["kind"] for happened in shown] == [
+    assert [happened["kind"] for happened in Whole(tracker)["a"]["events"]] == [
         "first",
         "closed",
         "late",
@@ -371,6 +371,22 @@ def test_a_file_replaced_while_we_write_starts_us_over(tmp_path):  # T-14a
     assert seen == ["Do a", "Theirs"]
     row = tracker.snapshot().row("a")
     assert (row["title"], row["notes"]) == ("Theirs", "ours")
+
+
+def test_a_lock_that_was_deleted_meanwhile_starts_us_over(tmp_path):  # T-7, T-14a
+    tracker = tracker_in(tmp_path, bead("a"))
+    held: list[int] = []
+
+    def decide(view, now):
+        lock = tracker.project.ddx("state", "tracker.lock")
+        held.append(os.stat(lock).st_ino)
+        if len(held) == 1:
+            os.rename(lock, f"{lock}.gone")
+        return Changes({"a": bead("a", title="New")})
+
+    tracker.change(decide)
+    assert len(set(held)) == 2
+    assert tracker.snapshot().row("a")["title"] == "New"
 
 
 def test_a_file_replaced_again_and_again_is_left_alone(tmp_path):  # T-14a

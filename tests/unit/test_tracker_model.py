@@ -432,4 +432,4 @@ def blurred(happened: Row) -> Row:
 
 
 TestAnySequence = AnySequence.TestCase
-TestAnySequence.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestAnySequence.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)

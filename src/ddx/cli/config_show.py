@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddx.cli.session import here, settings
+from ddx.cli.place import here, settings
 from ddx.console.screen import answer, say, table
 from ddx.console.spec import JSON, Command, Flag
 

@@ -1,4 +1,4 @@
-"""What a command needs from the world: the project, its tracker, its settings, who asks."""
+"""What a `ddx bead` command needs from the world: the tracker, new ids, who claims."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import os
 import sys
 
 from ddx import environment
-from ddx.clock import SYSTEM_CLOCK
+from ddx.cli.place import CLOCK, actor, here, settings, tell
 from ddx.errors import UsageError
-from ddx.project import Project, find_project
-from ddx.settings import Settings, read_settings
-from ddx.text import shown
 from ddx.tracker.model import RUNNER, id_prefix
 from ddx.tracker.store import LOCK_WAIT_S, Tracker
 
@@ -18,19 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ddx.project import Project
     from ddx.tracker.lifecycle import Claimant
     from ddx.tracker.model import Row
     from ddx.tracker.queue import Surroundings
-
-CLOCK = SYSTEM_CLOCK
-
-
-def here() -> Project:
-    return find_project(os.getcwd())
-
-
-def settings(project: Project) -> Settings:
-    return read_settings(project, clock=CLOCK)
 
 
 def open_tracker(project: Project | None = None) -> Tracker:
@@ -48,15 +36,6 @@ def open_tracker(project: Project | None = None) -> Tracker:
 def surroundings(tracker: Tracker) -> Surroundings:
     checks = settings(tracker.project).default_checks
     return tracker.surroundings(has_default_checks=bool(checks))
-
-
-def tell(sentence: str) -> None:
-    """For the person; stdout is for the result (C-1)."""
-    print(shown(f"ddx: {sentence}"), file=sys.stderr)
-
-
-def actor() -> str:
-    return environment.variable("DDX_AGENT_NAME") or environment.login()
 
 
 def claimant(owner: str | None, project: Project) -> Claimant:

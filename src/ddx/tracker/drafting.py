@@ -83,7 +83,7 @@ def _promote(working: Working, bead_id: str) -> None:
         return
     row = working.row(bead_id)
     if type_of(row) != "epic":
-        working.put({**row, "issue_type": "epic"})
+        working.put({**row, "issue_type": "epic", "execution-eligible": False})
         working.remarks.append(f"{bead_id} has several children now and became an epic")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ddx.errors import UsageError
+from ddx.fastjson import dumps
 from ddx.text import require_clean
 from ddx.tracker import fields
 from ddx.tracker.drafting import place_below
@@ -48,7 +49,7 @@ def update(view: View, bead_id: str, patch: Patch, *, now: str, by: str) -> Chan
         said = require_clean(patch.append_notes, what="notes")
         notes = "\n".join(filter(None, (text_of(row, "notes"), said)))
         row = {**row, "notes": notes}
-    if row != before:
+    if dumps(row) != dumps(before):  # to Python, 1 and true are equal
         working.put(row)
     if patch.parent and patch.parent != link_of(row, "parent"):
         place_below(working, working.row(bead_id), patch.parent)

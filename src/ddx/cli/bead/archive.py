@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ddx.cli.session import CLOCK, open_tracker
+from ddx.cli.place import CLOCK
+from ddx.cli.session import open_tracker
 from ddx.clock import stamp
 from ddx.console.screen import answer, say
 from ddx.console.spec import JSON, Command, Flag

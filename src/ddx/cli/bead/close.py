@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ddx.cli.bead.transition import finish
-from ddx.cli.session import actor, open_tracker, settings
+from ddx.cli.place import actor, settings
+from ddx.cli.session import open_tracker
 from ddx.console.spec import ID, IF_REVISION, JSON, Command, Flag
 from ddx.errors import NotFound
 from ddx.tracker.lifecycle import Ending, close

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ddx.cli.bead.fields import FIELD_FLAGS, given_fields, split
+from ddx.cli.place import actor, tell
 from ddx.cli.rows import changed_row
-from ddx.cli.session import actor, id_maker, open_tracker, tell
+from ddx.cli.session import id_maker, open_tracker
 from ddx.console.screen import answer, say
 from ddx.console.spec import JSON, Argument, Command, Flag
 from ddx.errors import UsageError

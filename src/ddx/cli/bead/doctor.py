@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ddx.cli.session import open_tracker, settings
+from ddx.cli.place import settings
+from ddx.cli.session import open_tracker
 from ddx.console.screen import answer, bold, say
 from ddx.console.spec import JSON, Command, Flag
 from ddx.text import cut, listed, shown_on_one_line

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ddx.cli.bead.transition import finish
-from ddx.cli.session import actor, open_tracker
+from ddx.cli.place import actor
+from ddx.cli.session import open_tracker
 from ddx.console.spec import ID, JSON, Command, Flag
 from ddx.tracker.events import event
 from ddx.tracker.evidence import add_event

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddx.cli.session import tell
+from ddx.cli.place import tell
 from ddx.console.spec import Flag
 from ddx.errors import UsageError
 from ddx.instants import sort_key

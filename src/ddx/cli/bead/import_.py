@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from ddx.cli.session import open_tracker, settings, tell
+from ddx.cli.place import settings, tell
+from ddx.cli.session import open_tracker
 from ddx.console.screen import answer, say
 from ddx.console.spec import JSON, Argument, Command, Flag
 from ddx.errors import CorruptFile, NotFound, UsageError

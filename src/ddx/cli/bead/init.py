@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ddx.cli.session import here, open_tracker
+from ddx.cli.place import here
+from ddx.cli.session import open_tracker
 from ddx.console.screen import answer, say
 from ddx.console.spec import JSON, Command
 from ddx.tracker.setup import set_up

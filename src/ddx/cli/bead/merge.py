@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ddx.cli.session import tell
+from ddx.cli.place import tell
 from ddx.console.screen import say
 from ddx.console.spec import Argument, Command
 from ddx.errors import CorruptFile, DdxError, NeedsPerson

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ddx.cli.session import CLOCK, open_tracker, surroundings
+from ddx.cli.place import CLOCK
+from ddx.cli.session import open_tracker, surroundings
 from ddx.console.screen import answer, bold, say
 from ddx.console.spec import JSON, Command
 from ddx.instants import in_words, seconds_between

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ddx.cli.bead.fields import split
 from ddx.cli.bead.transition import finish
-from ddx.cli.session import actor, open_tracker
+from ddx.cli.place import actor
+from ddx.cli.session import open_tracker
 from ddx.console.spec import ID, IF_REVISION, JSON, REASON, Command, Flag
 from ddx.errors import UsageError
 from ddx.text import listed

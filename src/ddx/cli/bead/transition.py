@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ddx.cli.place import actor, tell
 from ddx.cli.rows import row_after
-from ddx.cli.session import actor, open_tracker, tell
+from ddx.cli.session import open_tracker
 from ddx.console.screen import answer, say
 
 TYPE_CHECKING = False

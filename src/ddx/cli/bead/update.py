@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ddx.cli.bead.fields import FIELD_FLAGS, given_fields, split
+from ddx.cli.place import actor, tell
 from ddx.cli.rows import row_after
-from ddx.cli.session import actor, claimant, new_claim_id, open_tracker, tell
+from ddx.cli.session import claimant, new_claim_id, open_tracker
 from ddx.console.screen import answer, say
 from ddx.console.spec import ID, IF_REVISION, JSON, Command, Flag
 from ddx.errors import UsageError

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ddx.cli.session import open_tracker, settings
+from ddx.cli.place import settings
+from ddx.cli.session import open_tracker
 from ddx.console.screen import answer, say
 from ddx.console.spec import JSON, Argument, Command
 from ddx.tracker.criteria import judge
