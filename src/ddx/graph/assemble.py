@@ -1,0 +1,200 @@
+"""From single files to one graph: who is who, and who follows from whom (G-2, G-4, G-5). Pure."""
+
+from __future__ import annotations
+
+from ddx.graph.authority import UNKNOWN, identity, numbered_id, outranks, tier_of, type_of
+from ddx.graph.graph import Graph, graph_of
+from ddx.graph.model import ERROR, WARNING, Document, Edge, Finding, Link, Parsed, Tags
+from ddx.graph.proof.definitions import define
+from ddx.graph.rings import rings
+from ddx.values import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+def assemble(parsed: Sequence[Parsed], tags: Sequence[Tags] = ()) -> Graph:
+    """The graph of all files; a file that cannot be part of it leaves a finding."""
+    findings = [finding for item in parsed for finding in item.findings]
+    findings += [finding for item in tags for finding in item.findings]
+    documents, owners, doubles = _identified(item for item in parsed if not _is_lost(item))
+    known = {doc_id.casefold(): (doc_id,) for doc_id in documents}
+    aliases = _aliases(owners, known)
+    lost = {identity(item.path, "").casefold(): () for item in parsed if _is_lost(item)}
+    joiner = _Joiner(documents, {**lost, **aliases, **known})
+    for doc_id, item in owners.items():
+        joiner.succeed(doc_id, item)
+    for doc_id, item in owners.items():
+        for link in item.depends_on:
+            joiner.join(doc_id, item.path, link, "depends_on")
+        for link in item.links:
+            joiner.join(doc_id, item.path, link, "link")
+    for tagged in tags:
+        joiner.join_tags(tagged)
+    edges = sorted(joiner.edges.values(), key=lambda edge: (edge.up, edge.down))
+    executions = {
+        doc_id: (item.path, *item.execution) for doc_id, item in owners.items() if item.execution
+    }
+    metrics = {doc_id: (item.path, *item.metric) for doc_id, item in owners.items() if item.metric}
+    findings += (*doubles, *joiner.findings, *rings(edges))
+    findings += define(executions, metrics).findings
+    return graph_of(
+        list(documents.values()),
+        edges,
+        sorted(findings, key=lambda item: (item.path, item.line, item.kind)),
+        reviews={doc_id: dict(item.review) for doc_id, item in owners.items() if item.review},
+        sections={doc_id: item.sections for doc_id, item in owners.items()},
+        aliases=aliases,
+        executions=executions,
+        metrics=metrics,
+    )
+
+
+def _is_lost(item: Parsed) -> bool:
+    return any(finding.kind in ("unreadable", "too-large") for finding in item.findings)
+
+
+def _identified(
+    parsed: Iterable[Parsed],
+) -> tuple[dict[str, Document], dict[str, Parsed], list[Finding]]:
+    """Each id once; the second file that claims one is an error and no silent winner (G-2)."""
+    documents: dict[str, Document] = {}
+    owners: dict[str, Parsed] = {}
+    findings: list[Finding] = []
+    taken: dict[str, str] = {}
+    for item in sorted(parsed, key=lambda item: item.path):
+        doc_id = identity(item.path, item.declared_id)
+        first = taken.setdefault(doc_id.casefold(), doc_id)
+        if first in owners:
+            what = f"the id {doc_id} is that of {owners[first].path} too; this file is left out"
+            findings.append(Finding("duplicate-id", ERROR, item.path, item.id_line, what))
+            continue
+        kind = type_of(item.path, doc_id, item.declared_type, parked=item.parked)
+        tier = tier_of(kind)
+        if not kind:
+            what = "neither its id, its type nor its folder says what kind of document it is"
+            findings.append(Finding("unknown-type", WARNING, item.path, 1, what))
+        owners[doc_id] = item
+        documents[doc_id] = Document(
+            doc_id,
+            item.path,
+            item.title or doc_id,
+            kind,
+            tier,
+            item.status,
+            (),
+            item.content_hash,
+        )
+    return documents, owners, findings
+
+
+def _aliases(
+    owners: Mapping[str, Parsed], known: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """`TC-001` is a heading of a test plan: whoever names it means the plan.
+
+    A heading that begins with `FEAT-002` is no document: who names that one, names a gap.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for doc_id, item in owners.items():
+        for section in item.sections:
+            name = numbered_id(section.split(" ", 1)[0].strip("`*:."))
+            if name and name.casefold() not in known and type_of("", name, "") in (UNKNOWN, "test"):
+                found.setdefault(name.casefold(), {})[doc_id] = None
+    return {name: tuple(holders) for name, holders in found.items()}
+
+
+class _Joiner:
+    """Edges as they are found; a link that leads nowhere is a gap."""
+
+    def __init__(
+        self, documents: dict[str, Document], names: Mapping[str, tuple[str, ...]]
+    ) -> None:
+        self._documents = documents
+        self._names = names
+        self.edges: dict[tuple[str, str], Edge] = {}
+        self.findings: list[Finding] = []
+
+    def succeed(self, doc_id: str, item: Parsed) -> None:
+        """Put down what took the document's place, by id where there is one."""
+        if item.status == "superseded" and not item.superseded_by:
+            what = f"{doc_id} is superseded, but nothing says by what"
+            self.findings.append(Finding("no-successor", WARNING, item.path, 1, what))
+        successors: list[str] = []
+        for link in item.superseded_by:
+            targets = self._targets(item.path, link, f"its successor {link.target}")
+            successors += targets or (link.target,)
+        if successors:
+            self._documents[doc_id] = changed(
+                self._documents[doc_id], superseded_by=tuple(dict.fromkeys(successors))
+            )
+
+    def join(self, writer: str, path: str, link: Link, origin: str) -> None:
+        """`depends_on` points upstream; a link goes by authority, whoever wrote it (G-5)."""
+        targets = self._targets(path, link, f"{writer} names {link.target}, which")
+        for target in targets if writer not in targets else ():
+            one, other = self._documents[writer], self._documents[target]
+            if origin == "depends_on":
+                self._declare(Edge(target, writer, origin, path, link.line))
+            elif writer in other.superseded_by or target in one.superseded_by:
+                continue  # one takes the other's place; neither follows from the other
+            elif outranks(one.type, other.type):
+                self._guess(Edge(writer, target, origin, path, link.line))
+            else:
+                self._guess(Edge(target, writer, origin, path, link.line))
+
+    def join_tags(self, tagged: Tags) -> None:
+        """A test or source file is a node too, named by its path, below what it names (G-7)."""
+        named = [
+            (link, self._targets(tagged.path, link, f"names {link.target}, which"))
+            for link in tagged.links
+        ]
+        firm = {targets[0] for _, targets in named if len(targets) == 1}
+        for link, targets in named:
+            for target in self._nearest(targets, firm):
+                edge = Edge(target, tagged.path, "spec-ref", tagged.path, link.line)
+                self.edges.setdefault((edge.up, edge.down), edge)
+        if any(targets for _, targets in named):
+            path, kind = tagged.path, tagged.kind
+            node = Document(path, path, path, kind, tier_of(kind), "", (), "")
+            self._documents.setdefault(path, node)
+
+    def _targets(self, path: str, link: Link, who: str) -> tuple[str, ...]:
+        """The documents that a name means; `ID-slug` means ID. Where there is none, a gap.
+
+        A file that is there but cannot be read has a finding of its own and is no gap.
+        """
+        found = self._names.get(link.target.casefold())
+        if found is None:
+            found = self._names.get(numbered_id(link.target).casefold())
+        if found is not None:
+            return found
+        finding = Finding("gap", ERROR, path, link.line, f"{who} does not exist")
+        self.findings.append(finding)
+        return ()
+
+    def _nearest(self, targets: tuple[str, ...], firm: set[str]) -> Sequence[str]:
+        """Every plan has a TC-001: a file that names a design too means the plan of that design."""
+        if len(targets) < 2:
+            return targets
+        near = [
+            each
+            for each in targets
+            if any((each, other) in self.edges or (other, each) in self.edges for other in firm)
+        ]
+        return near or targets
+
+    def _declare(self, edge: Edge) -> None:
+        """What is declared beats what a link lets us guess, in either direction."""
+        there = self.edges.get((edge.up, edge.down))
+        if there is None or there.origin == "link":
+            self.edges[(edge.up, edge.down)] = edge
+        back = self.edges.get((edge.down, edge.up))
+        if back is not None and back.origin == "link":
+            del self.edges[(edge.down, edge.up)]
+
+    def _guess(self, edge: Edge) -> None:
+        back = self.edges.get((edge.down, edge.up))
+        if back is None or back.origin == "link":
+            self.edges.setdefault((edge.up, edge.down), edge)
