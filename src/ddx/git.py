@@ -121,6 +121,12 @@ def visible_files(folder: str) -> list[str] | None:
     return sorted(_paths(found))
 
 
+def ignored(folder: str, paths: Sequence[str]) -> set[str]:
+    """Which of the paths git leaves alone by the rules of .gitignore."""
+    found = run(folder, "check-ignore", "-z", "--stdin", stdin=os.fsencode("\0".join(paths)))
+    return {path for path in os.fsdecode(found.stdout).split("\0") if path}
+
+
 def changed_paths(folder: str, paths: Sequence[str]) -> tuple[str, ...]:
     """Which of the paths differ from the last commit, new ones included."""
     found = run(folder, "status", "--porcelain", "-z", "--untracked-files=all", "--", *paths)

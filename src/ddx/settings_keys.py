@@ -32,6 +32,9 @@ KEYS: Mapping[str, Key] = {
     "checks.default": Key(
         "texts", (), "commands that prove every bead of this project, besides its own"
     ),
+    "docs.roots": Key(
+        "texts", ("docs/helix",), "folders that hold the documents, relative to the project"
+    ),
     "tracker.commit": Key(
         "choice",
         "never",
