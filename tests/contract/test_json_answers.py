@@ -60,6 +60,8 @@ ISSUE = {
     ],
 }
 
+METRIC = "unit: ms\ndirection: lower\ncommand: echo took 12 ms\noutput_pattern: 'took (.*)'\n"
+
 # One life: a line is typed after the other, and what is said on the way is judged.
 LIFE = """\
     ddx bead init --json
@@ -128,7 +130,33 @@ LIFE = """\
     ddx bead validate-ready cart --json
     ddx bead doctor --json
     ddx config show --json
+    ddx doc new prd "Shop" --json
+    ddx doc new feat "Cart" --depends-on prd --json
+    ddx doc new feat "Pay" --depends-on prd --json
+    ddx doc stamp FEAT-001 --json
+    ddx doc list --json
+    ddx doc show FEAT-001 --json
+    ddx doc deps FEAT-001 --json
+    ddx doc dependents prd --json
+    ddx doc impact prd --json
+    ddx doc impact --text "a cart" --json
+    ddx doc search cart --json
+    ddx doc graph --format json
+    ddx doc stale --json
+    ddx doc history FEAT-001 --json
+    ddx doc validate --json
+    ddx exec define "Unit tests" --command "echo took 12 ms" --artifact FEAT-001 --json
+    ddx exec list --json
     helix trust --json
+    ddx exec run EXEC-001 --json
+    ddx exec history --json
+    ddx exec show EXEC-001 --json
+    ddx metric list --json
+    ddx metric run start-up --json
+    ddx metric run start-up --json
+    ddx metric show start-up --json
+    ddx metric trend start-up --json
+    ddx metric compare start-up --json
     helix trust --list --json
 """
 LINES = [line.strip() for line in LIFE.splitlines()]
@@ -142,6 +170,8 @@ SEVERAL = "ddx bead show gone done checkout disputed strange epic bd-1 --json"
 LISTING = {
     *("ddx bead list", "ddx bead ready", "ddx bead blocked", "ddx bead diff"),
     *("ddx bead events", "ddx bead evidence list", "ddx bead validate-ready"),
+    *("ddx doc list", "ddx doc search", "ddx doc stamp", "ddx doc validate"),
+    *("ddx exec list", "ddx exec history", "ddx metric list"),
 }
 NOT_YET = {"pending-landing", "document-uncommitted"}
 """Blockers that only runs of agents cause."""
@@ -150,7 +180,7 @@ ROWS = {"bead-list", "bead-changed", "bead-shown", "bead-blocked", "bead-created
 """Answers with rows in them, where unknown keys are welcome (T-2); all others are ours alone."""
 
 COMPUTED = {"revision", "blocker", "blockers", "ready", "archived", "children", "dependents"}
-BY_NAME = {"statuses", "blocked", "changes"}
+BY_NAME = {"statuses", "blocked", "changes", "against", "metrics", "env"}
 """Objects of ours whose keys are data."""
 
 ANYTHING = {"from", "to"}
@@ -162,7 +192,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     folder = tmp_path_factory.mktemp("answers")
     (folder / "drafts.yaml").write_text(DRAFTS, encoding="utf-8")
     (folder / "issues.jsonl").write_text(json.dumps(ISSUE), encoding="utf-8")
-    return Repository(folder)
+    repository = Repository(folder)
+    metrics = repository.root / "docs/helix/06-iterate/metrics"
+    metrics.mkdir(parents=True)
+    (metrics / "start-up.yaml").write_text(METRIC, encoding="utf-8")
+    return repository
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +272,7 @@ def test_what_answers_in_json_names_a_schema_and_no_schema_is_idle():  # C-1
     for path, command in ALL_COMMANDS.items():
         assert bool(command.schema) == answers_in_json(command), path
     named = {command.schema for command in ALL_COMMANDS.values() if command.schema}
-    assert {path.stem for path in SCHEMAS.iterdir()} == {*named, "bead-row"}
+    assert {path.stem for path in SCHEMAS.iterdir()} == {*named, "bead-row", "doc-row"}
 
 
 @pytest.mark.parametrize("path", sorted(SCHEMAS.iterdir()), ids=lambda path: path.stem)

@@ -13,6 +13,9 @@ GROUPS = {
     "bead dep": "what a bead waits for",
     "bead evidence": "what proves a bead",
     "config": "settings of this project",
+    "doc": "the documents: what governs what, what a change touches, what is stale",
+    "exec": "execution documents: commands that prove what documents say",
+    "metric": "numbers that may not get worse",
 }
 
 COMMANDS = {
@@ -48,6 +51,28 @@ COMMANDS = {
     "bead commit": "ddx.cli.bead.commit",
     "bead diff": "ddx.cli.bead.diff",
     "config show": "ddx.cli.config_show",
+    "doc list": "ddx.cli.doc.list",
+    "doc show": "ddx.cli.doc.show",
+    "doc deps": "ddx.cli.doc.deps",
+    "doc dependents": "ddx.cli.doc.dependents",
+    "doc impact": "ddx.cli.doc.impact",
+    "doc search": "ddx.cli.doc.search",
+    "doc graph": "ddx.cli.doc.graph",
+    "doc stale": "ddx.cli.doc.stale",
+    "doc stamp": "ddx.cli.doc.stamp",
+    "doc history": "ddx.cli.doc.history",
+    "doc validate": "ddx.cli.doc.validate",
+    "doc new": "ddx.cli.doc.new",
+    "exec define": "ddx.cli.exec_.define",
+    "exec list": "ddx.cli.exec_.list",
+    "exec run": "ddx.cli.exec_.run",
+    "exec history": "ddx.cli.exec_.history",
+    "exec show": "ddx.cli.exec_.show",
+    "metric list": "ddx.cli.metric.list",
+    "metric show": "ddx.cli.metric.show",
+    "metric run": "ddx.cli.metric.run",
+    "metric trend": "ddx.cli.metric.trend",
+    "metric compare": "ddx.cli.metric.compare",
 }
 
 _MOST_WORDS = 3

@@ -23,6 +23,7 @@ _ATTRIBUTES = """\
 beads.jsonl merge=ddx-beads
 beads-archive.jsonl merge=ddx-beads
 attachments/**/events.jsonl merge=union
+reviews.jsonl merge=union
 """
 
 

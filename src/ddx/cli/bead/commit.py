@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddx import git
-from ddx.cli.session import here
+from ddx.cli.place import here
 from ddx.console.screen import answer, say
 from ddx.console.spec import JSON, Command, Flag
 from ddx.errors import DdxError
@@ -18,6 +18,7 @@ TRACKED = (
     ".ddx/attachments",
     ".ddx/beads-archive.jsonl",
     ".ddx/beads.jsonl",
+    ".ddx/reviews.jsonl",
 )
 
 

@@ -1,0 +1,1 @@
+"""`ddx doc`: one module a command."""

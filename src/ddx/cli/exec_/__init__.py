@@ -1,0 +1,1 @@
+"""`ddx exec`: one module a command."""

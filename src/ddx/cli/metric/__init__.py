@@ -1,0 +1,1 @@
+"""`ddx metric`: one module a command."""
