@@ -1,4 +1,4 @@
-"""`helix demo`: the life of a few beads in a sample repository, with the real commands."""
+"""`helix demo`: documents and beads in a sample repository, with the real commands."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Sample:
 
     def run(self, *words: str) -> process.Result:
         return process.run(
-            [sys.executable, "-I", "-S", self._program, "bead", *words],
+            [sys.executable, "-I", "-S", self._program, *words],
             cwd=self.folder,
             env=environment.for_children(),
             timeout_s=_TIMEOUT_S,
@@ -47,7 +47,7 @@ class Sample:
 
     def show(self, *words: str) -> str:
         """Run a command in front of the viewer; its answer."""
-        say(dim("$ "), bold(f"ddx bead {' '.join(map(_quoted, words))}"))
+        say(dim("$ "), bold(f"ddx {' '.join(map(_quoted, words))}"))
         done = self.run(*words)
         for line in (done.stdout + done.stderr).decode("utf-8", "replace").splitlines():
             say(f"  {line}")
@@ -64,6 +64,7 @@ def run(*, folder: str | None) -> int:
         raise DdxError(f"{sample.folder} is not empty, and the demo makes a repository in it")
     sample.set_up()
     say(f"A sample repository in {sample.folder}")
+    _write_down(sample)
     _plan(sample)
     winner = _race(sample)
     _change_of_mind(sample, winner)
@@ -71,28 +72,46 @@ def run(*, folder: str | None) -> int:
     return 0
 
 
+def _write_down(sample: Sample) -> None:
+    _headline("Write down what is wanted; each document knows what it follows from")
+    sample.show("doc", "new", "prd", "A shop for bicycles")
+    sample.show("doc", "new", "feat", "A cart", "--depends-on", "prd")
+    sample.show("doc", "new", "td", "Sums in cents", "--depends-on", "FEAT-001")
+    sample.show("doc", "impact", "FEAT-001")
+    sample.show("doc", "stamp", "TD-001")
+    feature = os.path.join(sample.folder, "docs", "helix", "01-frame", "features")
+    (name,) = os.listdir(feature)
+    with open(os.path.join(feature, name), "a", encoding="utf-8") as file:
+        file.write("\nA cart may hold gift cards too.\n")
+    say(dim(f"  (somebody adds a sentence to {name})"))
+    sample.show("doc", "stale")
+    sample.show("doc", "graph", "--output", "documents.svg")
+
+
 def _plan(sample: Sample) -> None:
     _headline("File work; say what waits for what and what proves it")
-    sample.show("init")
-    epic = sample.show("create", "Sell things online", "--type", "epic")
+    sample.show("bead", "init")
+    epic = sample.show("bead", "create", "Sell things online", "--type", "epic")
     cart = sample.show(
-        *("create", "A cart that adds up", "--parent", epic, "--priority", "1"),
+        *("bead", "create", "A cart that adds up", "--parent", epic, "--priority", "1"),
         *("--acceptance", "`pytest -q tests/cart` passes"),
     )
     sample.show(
-        *("create", "Checkout", "--parent", epic, "--depends-on", cart),
+        *("bead", "create", "Checkout", "--parent", epic, "--depends-on", cart),
         *("--verify", "pytest -q tests/checkout"),
     )
-    sample.show("create", "It should work properly", "--acceptance", "Everything works")
-    sample.show("ready", "--execution")
-    sample.show("blocked")
+    sample.show("bead", "create", "It should work properly", "--acceptance", "Everything works")
+    sample.show("bead", "ready", "--execution")
+    sample.show("bead", "blocked")
 
 
 def _race(sample: Sample) -> str:
     _headline(f"{CLAIMANTS} agents reach for the same bead; one gets it")
-    bead_id = sample.run("ready", "--execution", "--limit", "1").text.splitlines()[1].split()[0]
+    bead_id = (
+        sample.run("bead", "ready", "--execution", "--limit", "1").text.splitlines()[1].split()[0]
+    )
     with ThreadPoolExecutor(CLAIMANTS) as pool:
-        words = ("update", bead_id, "--claim", "--owner")
+        words = ("bead", "update", bead_id, "--claim", "--owner")
         agents = [f"agent-{number}" for number in range(1, CLAIMANTS + 1)]
         results = list(pool.map(lambda agent: sample.run(*words, agent), agents))
     say(dim("$ "), bold(f"ddx bead update {bead_id} --claim"), dim(f"   ({CLAIMANTS} at once)"))
@@ -107,27 +126,27 @@ def _race(sample: Sample) -> str:
 
 def _change_of_mind(sample: Sample, cart: str) -> None:
     _headline("A better plan takes the place of the old one")
-    checkout = sample.run("blocked").text
+    checkout = sample.run("bead", "blocked").text
     waiting = next(line.split()[0] for line in checkout.splitlines() if "waits for" in line)
     better = sample.show(
-        *("create", "Checkout with two steps", "--depends-on", cart),
+        *("bead", "create", "Checkout with two steps", "--depends-on", cart),
         *("--verify", "pytest -q tests/checkout"),
     )
-    sample.show("supersede", waiting, "--by", better, "--reason", "one page asks too much")
-    sample.show("close", cart, "--reason", "adds up", "--commit", "HEAD")
-    sample.show("ready", "--execution")
-    sample.show("why", waiting)
+    sample.show("bead", "supersede", waiting, "--by", better, "--reason", "one page asks too much")
+    sample.show("bead", "close", cart, "--reason", "adds up", "--commit", "HEAD")
+    sample.show("bead", "ready", "--execution")
+    sample.show("bead", "why", waiting)
 
 
 def _look_back(sample: Sample) -> None:
     _headline("What happened, for a person who was not there")
-    sample.show("status")
-    sample.show("commit")
-    sample.run("create", "Send a receipt", "--verify", "pytest -q tests/receipt")
-    sample.show("diff")
+    sample.show("bead", "status")
+    sample.show("bead", "commit")
+    sample.run("bead", "create", "Send a receipt", "--verify", "pytest -q tests/receipt")
+    sample.show("bead", "diff")
     say()
-    say(bold("That is the tracker."), " The rest of HELIX stands on it and comes next.")
-    say(f"Look around: cd {sample.folder} && ddx bead list")
+    say(bold("That is the ground"), " that the supervisor will stand on; it comes next.")
+    say(f"Look around: cd {sample.folder} && ddx bead list, or open documents.svg there")
 
 
 def _headline(text: str) -> None:
