@@ -13,21 +13,24 @@ from zlib import crc32
 
 from ddx.files import replace
 from ddx.graph.graph import DETAILS, LINKS, NODES, Graph
-from ddx.graph.watch import are_unchanged, stat_of
+from ddx.graph.watch import are_unchanged, by_folder, by_path, stat_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, BinaryIO
 
     from ddx.clock import Clock
     from ddx.project import Project
 
-_FORMAT = 3  # raise it whenever a file is read in another way
+_FORMAT = 4  # raise it whenever a file is read in another way
 _MAGIC = b"ddx graph %d %08x\n" % (_FORMAT, sys.hexversion)
-_WATCHED, _CORE, _DETAILS, _FILES = range(4)
-_SECTIONS = 4
+_WATCHED, _CORE, _EDGES, _LATE, _FILES = range(5)
+_SECTIONS = 5
 _HEAD = len(_MAGIC) + 8 * (1 + 2 * _SECTIONS)
+
+_AT_ONCE = (*(name for name in NODES if name != "hashes"), *LINKS)
+_LATER = ("hashes", *(name for name in DETAILS if name != "edge_rows"))
 
 
 def load_graph(project: Project, document_roots: Sequence[str], *, clock: Clock) -> Graph:
@@ -39,10 +42,12 @@ def load_graph(project: Project, document_roots: Sequence[str], *, clock: Clock)
     if kept and watched and is_for_these and _is_unchanged(project.root, watched):
         core = kept.section(_CORE)
         if core is not None:
-            facts = dict(zip((*NODES, *LINKS), core, strict=True))
-            return Graph(facts, lambda: _details(kept, project, document_roots, clock))
+            facts = dict(zip(_AT_ONCE, core, strict=True))
+            return Graph(facts, _packed(kept, project, document_roots, clock))
     files = kept.section(_FILES) if kept else None
-    old = (watched, files) if watched is not None and files is not None else None
+    old = None
+    if watched is not None and files is not None:
+        old = ({**watched, "files": by_path(watched["files"])}, files)
     return _made_anew(project, document_roots, old, clock)
 
 
@@ -59,14 +64,24 @@ def _made_anew(
     return graph
 
 
-def _details(
+def _packed(
     kept: _Kept, project: Project, document_roots: Sequence[str], clock: Clock
-) -> dict[str, Any]:
-    found = kept.section(_DETAILS)
-    if found is None:  # damaged, which a cache may be
+) -> dict[str, Callable[[], dict[str, Any]]]:
+    """How to unpack what only some questions need; a damaged cache is made anew."""
+
+    def anew() -> dict[str, Any]:
         graph = _made_anew(project, document_roots, None, clock)
-        found = [getattr(graph, name) for name in DETAILS]
-    return dict(zip(DETAILS, found, strict=True))
+        return {name: getattr(graph, name) for name in ("edge_rows", *_LATER)}
+
+    def edges() -> dict[str, Any]:
+        columns = kept.section(_EDGES)
+        return anew() if columns is None else {"edge_rows": list(zip(*columns, strict=True))}
+
+    def later() -> dict[str, Any]:
+        found = kept.section(_LATE)
+        return anew() if found is None else dict(zip(_LATER, found, strict=True))
+
+    return {"edge_rows": edges, **dict.fromkeys(_LATER, later)}
 
 
 def _is_unchanged(root: str, watched: dict[str, Any]) -> bool:
@@ -119,9 +134,10 @@ class _Kept:
 
 def _write(path: str, graph: Graph, watched: dict[str, Any], files: dict[str, Any]) -> None:
     sections = [
-        marshal.dumps(watched),
-        marshal.dumps([getattr(graph, name) for name in (*NODES, *LINKS)]),
-        marshal.dumps([getattr(graph, name) for name in DETAILS]),
+        marshal.dumps({**watched, "files": by_folder(watched["files"])}),
+        marshal.dumps([getattr(graph, name) for name in _AT_ONCE]),
+        marshal.dumps([list(column) for column in zip(*graph.edge_rows, strict=True)]),
+        marshal.dumps([getattr(graph, name) for name in _LATER]),
         marshal.dumps(files),
     ]
     try:

@@ -47,10 +47,13 @@ class Graph:
     """What documents let one run and measure, as they say it; see definitions.py."""
 
     def __init__(
-        self, facts: Mapping[str, Any], details: Callable[[], Mapping[str, Any]] | None = None
+        self,
+        facts: Mapping[str, Any],
+        packed: Mapping[str, Callable[[], Mapping[str, Any]]] | None = None,
     ) -> None:
+        """`packed` says for each list that is not in `facts` how to unpack it."""
         self.__dict__.update(facts)
-        self._details = details
+        self._packed = packed or {}
 
     def __getattr__(self, name: str) -> Any:
         """What is derived or packed away, once."""
@@ -61,8 +64,8 @@ class Graph:
                 found = {doc_id.casefold(): doc_id for doc_id in self.ids}
             case "at_path":
                 found = dict(zip(self.paths, range(len(self.paths)), strict=True))
-            case _ if name in DETAILS and self._details is not None:
-                self.__dict__.update(self._details())
+            case _ if name in self.__dict__.get("_packed", ()):
+                self.__dict__.update(self._packed[name]())
                 return self.__dict__[name]
             case _:
                 raise AttributeError(name)

@@ -70,7 +70,12 @@ def reached_as_json(
     hits: Mapping[int, Mapping[str, Any]] = _NO_HITS,
 ) -> str:
     """Documents on the way from a start: why, the way, and where its last step is written."""
-    written = {(row[0], row[1]): row[2:] for row in graph.edge_rows}
+    ids = {graph.ids[n] for item in found for n in item.path}
+    written = {
+        (up, down): (origin, path, line)
+        for up, down, origin, path, line in graph.edge_rows
+        if up in ids and down in ids
+    }
     names = {n: quoted(graph.ids[n]) for item in found for n in item.path}
     more = []
     for item in found:
