@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -244,3 +245,19 @@ def test_a_line_that_is_no_review_is_named(project: Project, line: bytes):
     with pytest.raises(CorruptFile) as problem:
         read_stamps(project)
     assert problem.value.message.startswith(f"{path_of(project)}:3:")
+
+
+@given(st.lists(st.tuples(st.sampled_from(["US-1", 'a"b', "docs/ü, x", "US-11"]), st.booleans())))
+def test_a_few_reviews_are_found_like_all_of_them(tmp_path_factory, reviews):
+    project = Project(str(tmp_path_factory.mktemp("reviews")))
+    for number, (doc_id, is_foreign) in enumerate(reviews):
+        item = Stamp(doc_id, str(number), "mara", {"prd, or": "h"})
+        record(project, [] if is_foreign else [item])
+        if is_foreign:  # written by another tool, with the id first
+            with Path(path_of(project)).open("a", encoding="utf-8") as file:
+                row = {"id": doc_id, "at": str(number), "by": "mara", "deps": {"prd, or": "h"}}
+                file.write(json.dumps(row) + "\n")
+    everything = read_stamps(project)
+    for doc_id in ("US-1", 'a"b', "docs/ü, x", "none"):
+        few = read_stamps(project, only=[doc_id])
+        assert few == {name: item for name, item in everything.items() if name == doc_id}

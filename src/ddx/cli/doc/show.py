@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from ddx.graph.graph import Graph
     from ddx.graph.model import Edge, Finding
-    from ddx.graph.stale import Stamp
     from ddx.project import Project
 
 
@@ -80,7 +79,7 @@ def look_up(project: Project, graph: Graph, n: int) -> Shown:
             for old, names in enumerate(graph.successors)
             if names and n in graph.heirs(old)
         ],
-        review=_review(graph, n, read_stamps(project)),
+        review=_review(project, graph, n),
         beads=_beads(project, graph, n),
         findings=[item for item in graph.findings() if item.path == graph.paths[n]],
     )
@@ -98,9 +97,11 @@ def _succession(graph: Graph, n: int) -> list[str]:
     return list(chain)
 
 
-def _review(graph: Graph, n: int, stamps: dict[str, Stamp]) -> dict[str, Any]:
+def _review(project: Project, graph: Graph, n: int) -> dict[str, Any]:
     """Its state in the words of G-8, and the last review."""
-    found = staleness(graph, stamps, among=[n, *_above(graph, n)])
+    among = [n, *_above(graph, n)]
+    stamps = read_stamps(project, only=[graph.ids[node] for node in among])
+    found = staleness(graph, stamps, among=among)
     stale = next((item for item in found.stale if item.n == n), None)
     stamp = stamps.get(graph.ids[n])
     if stale is not None:
