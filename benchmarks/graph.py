@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from generate_documents import FILES_BELOW, change_one
 from graph_report import AFTER_CHANGE, COLD, Report, SizeReport, as_json, as_lines, judge
 from measure import Case, CommandFailed, Result, Run, answer_of, measure_in_turns
+from stage import facts, open_scratch, sizes_from
 from workload import DDX, REPOSITORY, Scratch, bare_start
 
 SIZES = (1_000, 10_000)
@@ -73,7 +71,7 @@ def main() -> int:
     plan = Plan(asked.sizes or SIZES, asked.quick)
     try:
         with tempfile.TemporaryDirectory(prefix="ddx-bench-") as folder:
-            report = measure(plan, _open_scratch(Path(folder).resolve()))
+            report = measure(plan, open_scratch(Path(folder).resolve()))
     except CommandFailed as problem:
         print(f"the benchmark could not be set up: {problem}", file=sys.stderr)
         return 1
@@ -90,7 +88,7 @@ def main() -> int:
 def measure(plan: Plan, scratch: Scratch) -> Report:
     """Everything, size by size; each size leaves nothing behind."""
     sizes = tuple(_measure_size(documents, plan, scratch) for documents in plan.sizes)
-    return Report(sizes, _facts(plan, scratch))
+    return Report(sizes, facts(scratch, {size: plan.rounds(size) for size in plan.sizes}))
 
 
 def _measure_size(documents: int, plan: Plan, scratch: Scratch) -> SizeReport:
@@ -189,44 +187,16 @@ def _files(project: Path) -> list[Path]:
     return [path for path in below if path.is_file()]
 
 
-def _open_scratch(folder: Path) -> Scratch:
-    home = folder / "home"
-    home.mkdir()
-    (home / ".gitconfig").write_text("[user]\n\tname = Bench\n\temail = bench@example.org\n")
-    env = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"}
-    return Scratch(folder, env)
-
-
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench graph", description="Measure `ddx doc` against its targets (G-9)."
     )
-    parser.add_argument("--sizes", type=_sizes, help="documents in each tree: 1000,10000")
+    parser.add_argument(
+        "--sizes", type=sizes_from(SMALLEST_SIZE), help="documents in each tree: 1000,10000"
+    )
     parser.add_argument("--quick", action="store_true", help="few runs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to put every number")
     return parser.parse_args()
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    sizes = tuple(sorted({int(word) for word in text.split(",")}))
-    if sizes[0] < SMALLEST_SIZE:
-        raise argparse.ArgumentTypeError(f"the smallest size is {SMALLEST_SIZE}")
-    return sizes
-
-
-def _facts(plan: Plan, scratch: Scratch) -> dict[str, str]:
-    try:
-        asked = ("git", "rev-parse", "HEAD")
-        commit = answer_of(asked, cwd=REPOSITORY, env=scratch.env).decode().strip()
-    except CommandFailed:
-        commit = "none"
-    return {
-        "measured at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "commit": commit,
-        "rounds": ", ".join(f"{plan.rounds(size)} at {size:,}" for size in plan.sizes),
-    }
 
 
 if __name__ == "__main__":

@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from generate import write_new_beads
 from measure import Case, CommandFailed, Result, Run, answer_of, measure_in_turns
 from peers import OPERATIONS, Peer, cases_of, fill, find_peers
 from report import as_json, as_lines
+from stage import facts, open_scratch, sizes_from
 from targets import MemoryReport, Report, SizeReport, judge
 from workload import (
     BULK_ROWS,
@@ -72,7 +70,7 @@ def main() -> int:
     plan = _plan(asked)
     try:
         with tempfile.TemporaryDirectory(prefix="ddx-bench-") as folder:
-            report = measure(plan, _open_scratch(Path(folder)))
+            report = measure(plan, open_scratch(Path(folder)))
     except CommandFailed as problem:
         print(f"the benchmark could not be set up: {problem}", file=sys.stderr)
         return 1
@@ -96,7 +94,7 @@ def measure(plan: Plan, scratch: Scratch) -> Report:
         imports=_measure_imports(plan, scratch),
         memory=_measure_memory(plan, scratch),
         absent_peers=plan.absent_peers,
-        facts=_facts(plan, scratch),
+        facts=facts(scratch, {size: plan.rounds(size) for size in plan.sizes}),
     )
 
 
@@ -180,21 +178,6 @@ def _measure_memory(plan: Plan, scratch: Scratch) -> MemoryReport:
     return MemoryReport(beads, edges, floor_mb, results)
 
 
-def _open_scratch(folder: Path) -> Scratch:
-    home = folder / "home"
-    home.mkdir()
-    (home / ".gitconfig").write_text("[user]\n\tname = Bench\n\temail = bench@example.org\n")
-    return Scratch(
-        folder,
-        {
-            "PATH": os.environ["PATH"],
-            "HOME": str(home),
-            "LANG": "C.UTF-8",
-            "BEADS_NO_DAEMON": "1",  # bd's daemon would outlive us
-        },
-    )
-
-
 def _plan(asked: argparse.Namespace) -> Plan:
     present, absent = find_peers()
     wants_peers = not (asked.quick or asked.no_peers)
@@ -211,7 +194,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench tracker", description="Measure `ddx bead` against its targets (T-19)."
     )
-    parser.add_argument("--sizes", type=_sizes, help="beads in each tracker: 1000,10000,100000")
+    parser.add_argument(
+        "--sizes", type=sizes_from(SMALLEST_SIZE), help="beads in each tracker: 1000,10000,100000"
+    )
     parser.add_argument("--quick", action="store_true", help="1k and 10k, few runs, no peers")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to put every number")
     parser.add_argument("--no-peers", action="store_true", help="leave out other trackers on PATH")
@@ -219,32 +204,10 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _sizes(text: str) -> tuple[int, ...]:
-    sizes = tuple(sorted({int(word) for word in text.split(",")}))
-    if sizes[0] < SMALLEST_SIZE:
-        raise argparse.ArgumentTypeError(f"the smallest size is {SMALLEST_SIZE}")
-    return sizes
-
-
 def _repeats(text: str) -> int:
     if int(text) not in range(1, MOST_REPEATS + 1):
         raise argparse.ArgumentTypeError(f"1 to {MOST_REPEATS}")
     return int(text)
-
-
-def _facts(plan: Plan, scratch: Scratch) -> dict[str, str]:
-    try:
-        asked = ("git", "rev-parse", "HEAD")
-        commit = answer_of(asked, cwd=REPOSITORY, env=scratch.env).decode().strip()
-    except CommandFailed:
-        commit = "none"
-    return {
-        "measured at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "commit": commit,
-        "rounds": ", ".join(f"{plan.rounds(beads)} at {beads:,}" for beads in plan.sizes),
-    }
 
 
 def _results_path(plan: Plan) -> Path:
