@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -213,6 +211,7 @@ def test_headings_in_code_and_comments_do_not_count():
 MEGABYTE = 1_000_000
 
 
+@pytest.mark.timeout(60)  # more than linear, it would not end in minutes
 @pytest.mark.parametrize(
     "body",
     [
@@ -242,17 +241,14 @@ MEGABYTE = 1_000_000
     ids=lambda body: repr(body[:12]),
 )
 def test_a_megabyte_of_anything_is_read_within_seconds(body):
-    before = time.process_time()
     wiki_links(body, first_line=1, most=MOST)
     headings(body)
-    assert time.process_time() - before < 3
 
 
+@pytest.mark.timeout(60)  # more than linear, it would not end in minutes
 @settings(max_examples=25, deadline=None)
 @given(st.text("`~<!->#*\\ \n[]|a1.", min_size=1, max_size=12))
 def test_any_text_repeated_is_read_within_seconds(part):
     body = part * (200_000 // len(part)) + "[[a]]"
-    before = time.process_time()
     wiki_links(body, first_line=1, most=MOST)
     headings(body)
-    assert time.process_time() - before < 2

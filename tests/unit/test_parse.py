@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -190,11 +189,10 @@ def test_no_bytes_can_make_reading_fail(head, body):
         text.encode()  # can be shown
 
 
+@pytest.mark.timeout(60)  # more than linear, it would not end in minutes
 def test_a_large_page_is_read_in_time():
     text = "---\nddx:\n  id: A-1\n---\n# Page\n\n" + "A line with `code` and [a](b).\n\n" * 300_000
-    before = time.process_time()
     assert parsed(text).declared_id == "A-1"
-    assert time.process_time() - before < 5
 
 
 # The content hash (G-8)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,6 +150,7 @@ def test_any_bytes_after_a_tag_are_read(rest):
         assert link.line >= 1
 
 
+@pytest.mark.timeout(60)  # more than linear, it would not end in minutes
 @pytest.mark.parametrize(
     "part",
     [
@@ -166,6 +165,4 @@ def test_any_bytes_after_a_tag_are_read(rest):
 )
 def test_a_file_full_of_tags_is_read_in_time(part):
     content = (part * (2_000_000 // len(part))).encode()
-    before = time.process_time()
     read_tags("x.js", content)
-    assert time.process_time() - before < 3
