@@ -294,7 +294,9 @@ def _ask(
 def _places(connection: sqlite3.Connection, graph: Graph) -> dict[int, int]:
     """By row, the node of the graph."""
     nodes = {path.encode("utf-8", "surrogateescape"): n for n, path in enumerate(graph.paths)}
-    rows = connection.execute("SELECT number, path FROM documents")
+    rows = connection.execute("SELECT number, path FROM documents").fetchall()
+    if not all(path in nodes for _, path in rows):
+        raise sqlite3.DatabaseError("the index names what is no document")
     return {number: nodes[path] for number, path in rows}
 
 
