@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from tests.support.contract import SCHEMAS, Ended, Repository
+from tests.support.tracker import wait_for
 
 from ddx.process import is_alive
 
@@ -132,7 +133,7 @@ def test_at_its_time_limit_a_command_ends_with_all_its_children(shop):
     record = shop.run_one("EXEC-001", code=1)
     assert (record["status"], record["exit_code"]) == ("timed_out", None)
     assert "0.3 s" in record["reason"]
-    assert not is_alive(int(shop.log(record)))
+    wait_for(lambda: not is_alive(int(shop.log(record))))
 
 
 @pytest.mark.parametrize(
@@ -252,7 +253,7 @@ def test_an_interrupt_ends_the_command_and_leaves_no_record(shop):
         group = int((shop.root / "began.fifo").read_text())
         running.send_signal(signal.SIGINT)
         assert running.wait(timeout=30) == 130
-    assert not is_alive(group)
+    wait_for(lambda: not is_alive(group))
     assert not list((shop.root / ".ddx/exec-runs").glob("run-*"))
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.support.tracker import wait_for
 
 from ddx.errors import DdxError
 from ddx.process import is_alive, read_answer, run, started_at
@@ -44,7 +45,7 @@ def test_a_program_past_its_limit_dies_with_its_children():
     done = shell("sleep 60 & echo $!; wait", timeout_s=0.2)
     assert done.timed_out
     assert not done.ok
-    assert not is_alive(int(done.text))
+    wait_for(lambda: not is_alive(int(done.text)))
 
 
 def test_a_stray_child_that_holds_the_pipe_cannot_hang_us():

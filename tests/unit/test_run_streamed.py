@@ -6,6 +6,7 @@ import os
 import sys
 
 import pytest
+from tests.support.tracker import wait_for
 
 from ddx.clock import SYSTEM_CLOCK
 from ddx.errors import DdxError
@@ -59,13 +60,13 @@ def test_it_gets_no_input_and_does_not_wait_for_any():
 def test_at_the_limit_the_whole_group_ends():
     ran = Ran("sleep 60 & echo $!; wait", timeout_s=0.2)
     assert ran.ending.timed_out
-    assert not is_alive(int(ran.out))
+    wait_for(lambda: not is_alive(int(ran.out)))
 
 
 def test_what_a_command_leaves_in_its_group_ends_with_it():
     ran = Ran("sleep 60 & echo $!")
     assert ran.ending == Ending(0)
-    assert not is_alive(int(ran.out))
+    wait_for(lambda: not is_alive(int(ran.out)))
 
 
 def test_a_command_that_closed_its_output_is_still_waited_for():
