@@ -14,11 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
-    from typing import TypeAlias
 
     from ddx.clock import Clock
-
-    Span: TypeAlias = tuple[int, int]
 
 _FIRST_PAUSE_S = 0.001
 _LONGEST_PAUSE_S = 0.02

@@ -108,3 +108,9 @@ def test_seconds_between_two_times():
 )
 def test_a_duration_in_words(seconds, words):
     assert in_words(seconds) == words
+
+
+@given(MOMENTS, MOMENTS)
+def test_the_time_between_is_what_the_calendar_says(earlier, later):
+    found = seconds_between(earlier.isoformat(), later.isoformat())
+    assert found == pytest.approx((later - earlier).total_seconds(), abs=0.001)
