@@ -12,7 +12,7 @@ from ddx.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ddx.process import Result
 
@@ -27,13 +27,20 @@ _QUIET = (
 )
 
 
-def run(folder: str, *words: str, stdin: bytes = b"") -> Result:
+def run(
+    folder: str,
+    *words: str,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    settings: Sequence[str] = (),
+    timeout_s: float = _TIMEOUT_S,
+) -> Result:
     """One git command in `folder`; what its failure means is the caller's to say."""
     argv = ["git", "-C", folder]
-    for setting in _QUIET:
+    for setting in (*_QUIET, *settings):
         argv += ["-c", setting]
     return process.run(
-        [*argv, *words], cwd=folder, env=for_children(), timeout_s=_TIMEOUT_S, stdin=stdin
+        [*argv, *words], cwd=folder, env=for_children(env), timeout_s=timeout_s, stdin=stdin
     )
 
 
@@ -64,7 +71,7 @@ def get_config(folder: str, name: str) -> str:
 
 
 def set_config(folder: str, name: str, setting: str) -> None:
-    _require(run(folder, "config", "--local", name, setting), f"git config {name}")
+    require(run(folder, "config", "--local", name, setting), f"git config {name}")
 
 
 def file_at(folder: str, revision: str, path: str) -> bytes | None:
@@ -118,7 +125,7 @@ def visible_files(folder: str) -> list[str] | None:
     found = run(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if not found.ok:
         return None
-    return sorted(_paths(found))
+    return sorted(paths_in(found))
 
 
 def ignored(folder: str, paths: Sequence[str]) -> set[str]:
@@ -130,32 +137,38 @@ def ignored(folder: str, paths: Sequence[str]) -> set[str]:
 def changed_paths(folder: str, paths: Sequence[str]) -> tuple[str, ...]:
     """Which of the paths differ from the last commit, new ones included."""
     found = run(folder, "status", "--porcelain", "-z", "--untracked-files=all", "--", *paths)
-    _require(found, "git status")
+    require(found, "git status")
     return tuple(entry[3:] for entry in found.text.split("\0") if len(entry) > 3)
+
+
+def uncommitted(folder: str) -> tuple[str, ...]:
+    """What differs from the last commit, without our own files (X-3)."""
+    return changed_paths(folder, (".", ":(exclude).ddx", ":(exclude).helix"))
 
 
 def changed_since(folder: str, commit: str) -> tuple[str, ...]:
     """What differs in `folder` between a commit and the working tree, new files included."""
     differing = ("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--relative")
     changed = run(folder, *differing, commit, "--", ".")
-    _require(changed, "git diff")
+    require(changed, "git diff")
     new = run(folder, "ls-files", "-z", "--others", "--exclude-standard")
-    _require(new, "git ls-files")
-    return tuple(sorted(_paths(changed) | _paths(new)))
+    require(new, "git ls-files")
+    return tuple(sorted(paths_in(changed) | paths_in(new)))
 
 
 def commit_only(folder: str, paths: Sequence[str], *, message: str) -> str:
     """Commit these paths and nothing else, whatever is staged; the new commit's id."""
-    _require(run(folder, "add", "--", *paths), "git add")
-    _require(run(folder, "commit", "--quiet", "--only", "-m", message, "--", *paths), "git commit")
+    require(run(folder, "add", "--", *paths), "git add")
+    require(run(folder, "commit", "--quiet", "--only", "-m", message, "--", *paths), "git commit")
     return commit_id(folder, "HEAD")
 
 
-def _paths(result: Result) -> set[str]:
+def paths_in(result: Result) -> set[str]:
     """Paths that git printed with NUL after each, whatever bytes they are of."""
     return {path for path in result.stdout.decode("utf-8", "surrogateescape").split("\0") if path}
 
 
-def _require(result: Result, what: str) -> None:
+def require(result: Result, what: str) -> None:
+    """Go on only if the command did its work."""
     if not result.ok:
         raise DdxError(f"{what} failed: {result.complaint}")
