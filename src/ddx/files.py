@@ -47,8 +47,11 @@ def identity_of(path: str) -> Identity | None:
 class Lock:
     """Held between enter and exit by this process alone; the kernel frees it when we die (T-7)."""
 
-    def __init__(self, path: str, *, wait_s: float, clock: Clock, command: str) -> None:
+    def __init__(
+        self, path: str, *, wait_s: float, clock: Clock, command: str, create: bool = True
+    ) -> None:
         self.path = path
+        self._create = create
         self._wait_s = wait_s
         self._clock = clock
         self._command = command
@@ -81,10 +84,12 @@ class Lock:
         self._fd = -1
 
     def _take(self) -> bool:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if self._create else 0)
         try:
             fd = os.open(self.path, flags, 0o644)
         except FileNotFoundError:  # the first use, or `git clean -x` while we waited
+            if not self._create:
+                raise
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
             fd = os.open(self.path, flags, 0o644)
         try:
@@ -106,8 +111,11 @@ class Lock:
             return False
 
     def _who_holds_it(self) -> str:
-        with open(self.path, encoding="utf-8", errors="replace") as file:
-            pid, _, command = file.read(_MAX_LOCK_NOTE).partition(" ")
+        try:
+            with open(self.path, encoding="utf-8", errors="replace") as file:
+                pid, _, command = file.read(_MAX_LOCK_NOTE).partition(" ")
+        except FileNotFoundError:  # let go of a moment ago
+            pid = command = ""
         holder = "another process"
         if pid.isdigit() and is_alive(int(pid)):
             holder = f"pid {pid} ({command.strip()})"

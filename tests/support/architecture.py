@@ -28,8 +28,11 @@ DDX_LAYERS = (
     {"console", "testing"},
     {"execution"},
     {"harnesses", "tracker", "graph"},
-    {"git", "files", "project", "settings", "settings_file", "settings_keys", "trust"},
-    {"process", "clock", "environment", "text", "values", "errors", "instants", "fastjson", "shim"},
+    {"git", "files", "project", "trust"}
+    | {"settings", "settings_file", "settings_keys", "settings_values"},
+    {"supervision"},
+    {"process", "clock", "environment", "masking", "text", "values", "errors", "instants"},
+    {"fastjson", "shim"},
     {ROOT},
 )
 HELIX_LAYERS = (
@@ -39,7 +42,7 @@ HELIX_LAYERS = (
     {"status"},
     {"supervisor", "objective"},
     {"work"},
-    {"actions", "policy", "memory", "verification", "intake", "prompts"},
+    {"actions", "policy", "memory", "verification", "intake", "prompts", "desk"},
     {"settings"},
     {ROOT},
 )
@@ -87,8 +90,16 @@ PURE = (
     "ddx.graph.proof.measuring",
     "ddx.console.chart",
     "ddx.execution.model",
+    "ddx.execution.prompt",
+    "ddx.execution.fingerprint",
+    "ddx.harnesses.base",
+    "ddx.harnesses.claude",
+    "ddx.harnesses.codex",
+    "ddx.harnesses.gemini",
+    "ddx.harnesses.opencode",
     "helix.policy",
     "helix.objective.machine",
+    "helix.actions.model",
 )
 PROCESSES = (
     "subprocess",
@@ -118,17 +129,27 @@ PRINTING = ("builtins.print", "sys.stdout", "sys.stderr", "click.echo", "click.s
 WORLD = (
     *("os", "sys", "subprocess", "sqlite3", "time", "random", "socket"),
     *("pathlib", "io", "shutil", "tempfile", "builtins.open"),
-    *("ddx.process", "ddx.shim", "ddx.git", "ddx.files", "ddx.clock", "ddx.environment"),
+    *(
+        "ddx.process",
+        "ddx.shim",
+        "ddx.supervision.supervise",
+        "ddx.git",
+        "ddx.files",
+        "ddx.clock",
+        "ddx.environment",
+    ),
     *NOW,
 )
 
-# Rule 4: what may be named, and where alone.
+# Rule 4: what may be named, and where alone. The scripted agent is a program of its own, which
+# ddx starts like any other agent: it sleeps and runs commands because its script says so.
+SCRIPTED = "ddx.harnesses.script_agent"
 ONE_PLACE = (
-    (PROCESSES, ("ddx.process", "ddx.shim")),
+    (PROCESSES, ("ddx.process", "ddx.shim", "ddx.supervision", SCRIPTED)),
     (("sqlite3",), ("helix.memory.store", "ddx.graph.cache", "ddx.graph.search")),
     (ENVIRONMENT, ("ddx.environment",)),
     (PRINTING, ("ddx.console", "ddx.cli", "helix.cli", "helix.hooks")),
-    (NOW, ("ddx.clock",)),
+    (NOW, ("ddx.clock", SCRIPTED)),
 )
 SPELLS_GIT = "ddx.git"
 RUNS_A_SHELL = "ddx.process"
