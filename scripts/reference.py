@@ -8,7 +8,7 @@ from pathlib import Path
 import ddx.cli.registry
 import helix.cli.registry
 from ddx.console.spec import Argument, Command, Flag
-from ddx.settings_keys import KEYS, Key
+from ddx.settings_keys import KEYS, Key, named_keys, wanted
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MARK = "<!-- Written by scripts/reference from the code: change the code, then run it again. -->"
@@ -28,16 +28,20 @@ is not set), the default. `ddx config show --origin` says where each value came 
 not in this table and a value that does not fit are errors with file and line.
 """
 SETTINGS_TAIL = """\
-The part before the dot is a section of the file:
+The part before the dot is a section of the file. Below `harnesses` and `models` stand names: of
+your own, or of a harness that is shipped:
 
 ```yaml
 checks:
   default: [scripts/check]
+harnesses:
+  mine: {kind: command, argv: [./my-agent, --flag], timeout_s: 600}
+models:
+  claude: {smart: opus, cheap: haiku}
 tracker:
   commit: on-close
 ```
 """
-TYPES = {"text": "a text", "texts": "a list of texts"}
 
 
 def main() -> None:
@@ -106,18 +110,26 @@ def _settings() -> Iterator[str]:
     yield f"{MARK}\n\n{SETTINGS_HEAD}"
     rows = [
         (f"`{name}`", _type(key), _default(key), _variable(key), key.meaning)
-        for name, key in KEYS.items()
+        for name, key in sorted({**KEYS, **named_keys()}.items())
     ]
     yield _table(("key", "type", "default", "variable", "meaning"), rows)
     yield SETTINGS_TAIL
 
 
 def _type(key: Key) -> str:
-    return f"one of {_quoted(key.choices)}" if key.kind == "choice" else TYPES[key.kind]
+    return f"one of {_quoted(key.choices)}" if key.kind == "choice" else wanted(key)
 
 
 def _default(key: Key) -> str:
-    return f"`{key.default}`" if key.default else "empty"
+    match key.default:
+        case None:
+            return "none"
+        case bool(switch):
+            return f"`{str(switch).lower()}`"
+        case tuple(words):
+            return _quoted(words) or "empty"
+        case other:
+            return f"`{other}`" if other else "empty"
 
 
 def _variable(key: Key) -> str:

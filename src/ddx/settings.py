@@ -7,7 +7,7 @@ import os
 from ddx import __version__
 from ddx.environment import variable
 from ddx.files import Identity, identity_of
-from ddx.settings_keys import KEYS
+from ddx.settings_keys import KEYS, read_variable
 from ddx.values import value
 
 TYPE_CHECKING = False
@@ -17,16 +17,31 @@ if TYPE_CHECKING:
 
     from ddx.clock import Clock
     from ddx.project import Project
+    from ddx.settings_values import (
+        BudgetSettings,
+        HarnessSettings,
+        LimitSettings,
+        RetentionSettings,
+        SandboxSettings,
+        WorkspaceSettings,
+    )
 
 _SETTLED_NS = 50_000_000
 
 
 @value
 class Settings:
-    """Every key's value, and where it came from."""
+    """Every key's value, and where it came from; `harnesses.mine.kind` is there if it was said.
+
+    What only managed execution asks for is put together when it does.
+    """
 
     found: Mapping[str, Any]
     origins: Mapping[str, str]
+
+    @property
+    def agent_timeout_s(self) -> float:
+        return float(self.found["agent.timeout_s"])
 
     @property
     def bead_prefix(self) -> str:
@@ -44,6 +59,78 @@ class Settings:
     def tracker_commit(self) -> str:
         return str(self.found["tracker.commit"])
 
+    @property
+    def harnesses(self) -> Mapping[str, HarnessSettings]:
+        """Those that a file names; the shipped ones need no word there."""
+        from ddx.settings_values import HarnessSettings
+
+        return {
+            name: HarnessSettings(
+                name,
+                said.get("kind", name),
+                tuple(said.get("argv", ())),
+                _number(said.get("timeout_s")),
+                _number(said.get("idle_s")),
+                dict(said.get("env", {})),
+            )
+            for name, said in self._entries("harnesses").items()
+        }
+
+    @property
+    def models(self) -> Mapping[str, Mapping[str, str]]:
+        """What `smart` and `cheap` mean, for each harness that a file names."""
+        return self._entries("models")
+
+    @property
+    def workspace(self) -> WorkspaceSettings:
+        from ddx.settings_values import WorkspaceSettings
+
+        return WorkspaceSettings(
+            tuple(self.found["workspace.setup"]),
+            tuple(self.found["workspace.carry"]),
+            float(self.found["workspace.timeout_s"]),
+            os.path.expanduser(self.found["workspace.root"]),
+        )
+
+    @property
+    def retention(self) -> RetentionSettings:
+        from ddx.settings_values import RetentionSettings
+
+        return RetentionSettings(
+            int(self.found["retention.attempts"]), float(self.found["retention.days"])
+        )
+
+    @property
+    def sandbox(self) -> SandboxSettings:
+        from ddx.settings_values import SandboxSettings
+
+        return SandboxSettings(self.found["sandbox.kind"], self.found["sandbox.network"])
+
+    @property
+    def budget(self) -> BudgetSettings:
+        from ddx.settings_values import BudgetSettings
+
+        tokens = self.found["budget.bead_tokens"]
+        return BudgetSettings(
+            _number(self.found["budget.bead_usd"]), None if tokens is None else int(tokens)
+        )
+
+    @property
+    def limits(self) -> LimitSettings:
+        from ddx.settings_values import LimitSettings
+
+        return LimitSettings(self.found["limits.on_limit"], self.found["limits.alternate"])
+
+    def _entries(self, section: str) -> dict[str, dict[str, Any]]:
+        """What a section says about each entry that people named themselves."""
+        entries: dict[str, dict[str, Any]] = {}
+        for key, given in self.found.items():
+            first, _, rest = key.partition(".")
+            name, _, field = rest.partition(".")
+            if first == section:
+                entries.setdefault(name, {})[field] = given
+        return entries
+
 
 def user_file() -> str:
     home = variable("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
@@ -60,8 +147,12 @@ def read_settings(project: Project, *, clock: Clock) -> Settings:
     for name, key in KEYS.items():
         given = variable(key.variable) if key.variable else ""
         if given:
-            found[name], origins[name] = given, f"${key.variable}"
+            found[name], origins[name] = read_variable(name, given), f"${key.variable}"
     return Settings(found, origins)
+
+
+def _number(given: Any) -> float | None:
+    return None if given is None else float(given)
 
 
 def _files(project: Project, *, clock: Clock) -> list[tuple[str, dict[str, Any]]]:

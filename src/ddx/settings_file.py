@@ -5,15 +5,16 @@ from __future__ import annotations
 from ddx.errors import UsageError
 from ddx.fastjson import dumps, loads
 from ddx.files import replace
-from ddx.settings_keys import checked
+from ddx.settings_keys import NAMED, checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 
 def parse(path: str) -> dict[str, Any]:
-    """The keys that a file sets, as `section.name`; every mistake names its line."""
+    """The keys that a file sets, with all their dots; every mistake names its line."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -30,14 +31,35 @@ def parse(path: str) -> dict[str, Any]:
 
 def _settings(path: str, reader: Any, top: Any) -> list[tuple[str, Any]]:
     found: dict[str, Any] = {}
+    for full, node in _keys(path, top):
+        where = f"{path}:{node.start_mark.line + 1}"
+        if full in found:
+            raise UsageError(f"{where}: {full} is set twice")
+        found[full] = checked(full, _value(path, reader, node), where=where)
+    return list(found.items())
+
+
+def _keys(path: str, top: Any) -> Iterator[tuple[str, Any]]:
+    """Each key with all its dots, and the node that holds its value."""
     for section, inner in _pairs(path, top):
         for name, node in _pairs(path, inner):
+            if section not in NAMED:
+                yield f"{section}.{name}", node
+                continue
             where = f"{path}:{node.start_mark.line + 1}"
-            full = f"{section}.{name}"
-            if full in found:
-                raise UsageError(f"{where}: {full} is set twice")
-            found[full] = checked(full, _value(path, reader, node), where=where)
-    return list(found.items())
+            if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
+                raise UsageError(
+                    f"{where}: {name!r} cannot name an entry of {section}: "
+                    "only letters, digits, - and _ can"
+                )
+            fields = _pairs(path, node)
+            if not fields:
+                raise UsageError(
+                    f"{where}: {section}.{name} says nothing",
+                    hint=f"give it one of: {', '.join(NAMED[section])}",
+                )
+            for field, value in fields:
+                yield f"{section}.{name}.{field}", value
 
 
 def _value(path: str, reader: Any, node: Any) -> Any:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from ddx.cli import config_show
 from ddx.errors import UsageError
 from ddx.project import Project
 from ddx.settings import Settings, read_settings, user_file
-from ddx.settings_keys import KEYS
+from ddx.settings_keys import KEYS, NAMED, checked
+from ddx.settings_values import (
+    BudgetSettings,
+    HarnessSettings,
+    LimitSettings,
+    RetentionSettings,
+    SandboxSettings,
+    WorkspaceSettings,
+)
 from ddx.testing import FakeClock
 
 
@@ -45,7 +56,9 @@ class Home:
 @pytest.fixture
 def home(tmp_path, monkeypatch) -> Home:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.delenv("DDX_BEAD_PREFIX", raising=False)
+    for key in KEYS.values():
+        if key.variable:
+            monkeypatch.delenv(key.variable, raising=False)
     return Home(tmp_path)
 
 
@@ -115,6 +128,51 @@ def test_an_empty_file_says_nothing(home, text):
         ("checks:\n  default: [' ']\n", 2, "checks.default must be a list of texts"),
         ("bead:\n  prefix: a\n  prefix: b\n", 3, "bead.prefix is set twice"),
         ("bead:\n  prefix: a\nbead:\n  prefix: b\n", 4, "bead.prefix is set twice"),
+        ("agent:\n  timeout_s: soon\n", 2, "agent.timeout_s must be a number above 0"),
+        ("agent:\n  timeout_s: 0\n", 2, "must be a number above 0, at most a billion, not 0"),
+        ("agent:\n  timeout_s: -3.5\n", 2, "must be a number above 0"),
+        ("agent:\n  timeout_s: .nan\n", 2, "must be a number above 0"),
+        ("agent:\n  timeout_s: .inf\n", 2, "must be a number above 0"),
+        ("agent:\n  timeout_s: true\n", 2, "must be a number above 0"),
+        ("retention:\n  attempts: 1.5\n", 2, "must be a whole number from 1 to a billion, not 1.5"),
+        ("retention:\n  attempts: 0\n", 2, "retention.attempts must be a whole number"),
+        ("retention:\n  attempts: 10000000000\n", 2, "must be a whole number"),
+        ("retention:\n  attempts: -.inf\n", 2, "must be a whole number"),
+        ("budget:\n  bead_usd: 1 dollar\n", 2, "budget.bead_usd must be a number"),
+        ("budget:\n  bead_usd:\n", 2, "budget.bead_usd must be a number"),
+        ("sandbox:\n  network: sometimes\n", 2, "sandbox.network must be true or false"),
+        ("sandbox:\n  network: 1\n", 2, "sandbox.network must be true or false"),
+        ("sandbox:\n  kind: docker\n", 2, "must be one of none, bubblewrap"),
+        ("limits:\n  on_limit: go\n", 2, "must be one of wait, stop, switch"),
+        ("workspace:\n  carry: [/etc]\n", 2, "must be a list of paths inside of the project"),
+        ("workspace:\n  carry: [a/../../b]\n", 2, "must be a list of paths inside"),
+        ("workspace:\n  carry: ['~/x']\n", 2, "must be a list of paths inside"),
+        ("workspace:\n  carry: ['']\n", 2, "must be a list of paths inside"),
+        ("workspace:\n  root: build\n", 2, "must be an absolute path"),
+        ("workspace:\n  setup: make\n", 2, "workspace.setup must be a list of texts"),
+        ('workspace:\n  setup: ["a\\0b"]\n', 2, "workspace.setup must be a list of texts"),
+        (
+            "harnesses:\n  mine:\n    kind: command\n    colour: red\n",
+            4,
+            "unknown setting 'harnesses.mine.colour'",
+        ),
+        ("harnesses:\n  mine:\n    kind: ' '\n", 3, "must be a text that is not empty"),
+        ("harnesses:\n  mine:\n    kind: 7\n", 3, "harnesses.mine.kind must be a text"),
+        ("harnesses:\n  mine:\n    argv: run it\n", 3, "must be a list of texts that begins"),
+        ("harnesses:\n  mine:\n    argv: []\n", 3, "must be a list of texts that begins"),
+        ("harnesses:\n  mine:\n    argv: ['', a]\n", 3, "must be a list of texts that begins"),
+        ("harnesses:\n  mine:\n    timeout_s: no\n", 3, "timeout_s must be a number above 0"),
+        ("harnesses:\n  mine:\n    env: [A]\n", 3, "env must be a table of variables"),
+        ("harnesses:\n  mine:\n    env: {A: 1}\n", 3, "env must be a table of variables"),
+        ("harnesses:\n  mine:\n    env: {A=B: c}\n", 3, "env must be a table of variables"),
+        ("harnesses:\n  mine: {}\n", 2, "harnesses.mine says nothing"),
+        ("harnesses:\n  mine: command\n", 2, "expected `name: value` lines here"),
+        ("harnesses: mine\n", 1, "expected `name: value` lines here"),
+        ("harnesses:\n  my.own: {kind: a}\n", 2, "'my.own' cannot name an entry of harnesses"),
+        ("harnesses:\n  größe: {kind: a}\n", 2, "cannot name an entry of harnesses"),
+        ("harnesses:\n  m: {kind: a}\n  m: {kind: b}\n", 3, "harnesses.m.kind is set twice"),
+        ("models:\n  claude:\n    huge: x\n", 3, "unknown setting 'models.claude.huge'"),
+        ("models:\n  claude:\n    smart: [x]\n", 3, "models.claude.smart must be a text"),
         ("- bead\n", 1, "expected `name: value` lines here"),
         ("just words\n", 1, "expected `name: value` lines here"),
         ("\nbead: app\n", 2, "expected `name: value` lines here"),
@@ -143,6 +201,148 @@ def test_an_unknown_key_is_met_with_the_known_ones(home):  # C-6
         home.read()
     assert str(home.user_file) in refused.value.message
     assert all(name in refused.value.hint for name in KEYS)
+
+
+def test_an_unknown_key_of_a_named_entry_is_met_with_those_of_its_kind(home):  # C-6
+    home.write(home.project_file, "harnesses: {mine: {colour: red}}")
+    with pytest.raises(UsageError) as refused:
+        home.read()
+    assert refused.value.hint == (
+        "the settings of harnesses.mine are: argv, env, idle_s, kind, timeout_s"
+    )
+
+
+# The sections of managed execution (C-6)
+
+
+def test_without_any_word_execution_has_its_defaults_and_no_harness_is_configured(home):  # C-6
+    settings = home.read()
+    assert settings.agent_timeout_s == 2700
+    assert settings.harnesses == settings.models == {}
+    assert settings.workspace == WorkspaceSettings((), (), 600, "")
+    assert settings.retention == RetentionSettings(500, 30)
+    assert settings.sandbox == SandboxSettings("none", True)
+    assert settings.budget == BudgetSettings(None, None)
+    assert settings.limits == LimitSettings("wait", "")
+
+
+EXECUTION = """
+harnesses:
+  mine: {kind: command, argv: [./my-agent, --flag, ""], timeout_s: 600, env: {MODE: fast}}
+  claude: {idle_s: 90.5}
+models:
+  claude: {smart: opus, cheap: haiku}
+workspace: {setup: [npm ci], carry: [.venv, a/node_modules], timeout_s: 5, root: ~/rooms}
+retention: {attempts: 10, days: 0.5}
+sandbox: {kind: bubblewrap, network: false}
+budget: {bead_usd: 2.5, bead_tokens: 1000000}
+limits: {on_limit: switch, alternate: codex}
+"""
+
+
+def test_every_section_comes_back_as_a_value_from_the_file_and_from_the_cache(
+    home, monkeypatch
+):  # C-6, T-19
+    monkeypatch.setenv("HOME", "/home/mara")
+    home.write(home.project_file, EXECUTION)
+    for settings in (home.read(), home.read()):
+        assert settings.harnesses == {
+            "mine": HarnessSettings(
+                "mine", "command", ("./my-agent", "--flag", ""), 600, None, {"MODE": "fast"}
+            ),
+            "claude": HarnessSettings("claude", "claude", idle_s=90.5),
+        }
+        assert settings.models == {"claude": {"smart": "opus", "cheap": "haiku"}}
+        assert settings.workspace == WorkspaceSettings(
+            ("npm ci",), (".venv", "a/node_modules"), 5, "/home/mara/rooms"
+        )
+        assert settings.retention == RetentionSettings(10, 0.5)
+        assert settings.sandbox == SandboxSettings("bubblewrap", False)
+        assert settings.budget == BudgetSettings(2.5, 1_000_000)
+        assert settings.limits == LimitSettings("switch", "codex")
+    assert home.cache.exists()
+
+
+def test_two_files_may_say_different_things_about_one_harness(home):  # C-6
+    home.write(home.user_file, "harnesses: {mine: {kind: command, argv: [mine], timeout_s: 5}}")
+    home.write(home.project_file, "harnesses: {mine: {timeout_s: 9}, other: {kind: codex}}")
+    settings = home.read()
+    assert settings.harnesses["mine"] == HarnessSettings("mine", "command", ("mine",), 9)
+    assert set(settings.harnesses) == {"mine", "other"}
+    assert settings.origins["harnesses.mine.kind"] == str(home.user_file)
+    assert settings.origins["harnesses.mine.timeout_s"] == str(home.project_file)
+
+
+def test_a_number_may_come_from_the_environment(home, monkeypatch):  # C-6, X-6
+    home.write(home.project_file, "agent: {timeout_s: 60}")
+    assert home.read().agent_timeout_s == 60
+    monkeypatch.setenv("HELIX_AGENT_TIMEOUT", "90")
+    settings = home.read()
+    assert (settings.agent_timeout_s, settings.found["agent.timeout_s"]) == (90, 90)
+    assert settings.origins["agent.timeout_s"] == "$HELIX_AGENT_TIMEOUT"
+    monkeypatch.setenv("HELIX_AGENT_TIMEOUT", "1.5")
+    assert home.read().agent_timeout_s == 1.5
+
+
+@pytest.mark.parametrize("text", ["soon", "-1", "0", "nan", "inf", "5 s"])
+def test_a_bad_number_in_the_environment_is_named_with_its_variable(home, monkeypatch, text):  # C-6
+    monkeypatch.setenv("HELIX_AGENT_TIMEOUT", text)
+    with pytest.raises(UsageError, match=r"^\$HELIX_AGENT_TIMEOUT: agent.timeout_s must be a num"):
+        home.read()
+
+
+def test_half_of_a_surrogate_pair_is_no_text():  # C-6
+    with pytest.raises(UsageError, match=r"^here: bead.prefix must be a text"):
+        checked("bead.prefix", "\ud800", where="here")
+
+
+def test_every_field_of_a_harness_has_a_place_in_its_value():  # C-6
+    assert {"name", *NAMED["harnesses"]} == set(HarnessSettings.__match_args__)
+
+
+# Showing them
+
+
+@pytest.fixture
+def shown(home, monkeypatch, capsys):
+    """What `ddx config show` prints for the sections of managed execution."""
+    home.write(home.project_file, EXECUTION.replace("MODE: fast", "MODE: fast, MY_TOKEN: abc"))
+    monkeypatch.chdir(home.project.root)
+
+    def show(**flags: bool) -> str:
+        assert config_show.run(**{"origin": False, "json": False, **flags}) == 0
+        return capsys.readouterr().out
+
+    return show
+
+
+def test_settings_are_shown_in_words_and_a_secret_is_not(shown):  # C-6, X-24
+    lines = shown().splitlines()
+    assert "harnesses.mine.env: MODE=fast; MY_TOKEN=[masked]" in lines
+    assert "harnesses.mine.argv: ./my-agent; --flag; " in lines
+    assert "sandbox.network: false" in lines
+    assert "workspace.setup: npm ci" in lines
+    assert "checks.default: none" in lines
+    assert lines == sorted(lines)
+
+
+def test_each_setting_is_shown_with_its_origin(home, shown, monkeypatch):  # C-6
+    monkeypatch.setenv("HELIX_AGENT_TIMEOUT", "60")
+    rows = [line.split(None, 2) for line in shown(origin=True).splitlines()]
+    assert ["agent.timeout_s", "$HELIX_AGENT_TIMEOUT", "60"] in rows
+    assert ["harnesses.claude.idle_s", str(home.project_file), "90.5"] in rows
+    assert ["bead.prefix", "default", "none"] in rows
+
+
+def test_settings_as_json_fit_their_schema(shown):  # C-1, C-6
+    schemas = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
+    schema = json.loads((schemas / "config.json").read_text("utf-8"))
+    answer = json.loads(shown(json=True))
+    Draft202012Validator(schema).validate(answer)
+    assert answer["budget.bead_usd"]["value"] == 2.5
+    assert answer["harnesses.mine.env"]["value"] == {"MODE": "fast", "MY_TOKEN": "[masked]"}
+    for wrong in ({"harnesses.mine.colour": answer["bead.prefix"]}, {"sandbox.network": 1}):
+        assert not Draft202012Validator(schema).is_valid({**answer, **wrong})
 
 
 # The cache (T-19)

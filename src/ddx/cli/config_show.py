@@ -5,36 +5,47 @@ from __future__ import annotations
 from ddx.cli.place import here, settings
 from ddx.console.screen import answer, say, table
 from ddx.console.spec import JSON, Command, Flag
+from ddx.masking import MASKED, is_secret_name
 
 
 def run(*, origin: bool, json: bool) -> int:
-    found = settings(here())
+    settings_here = settings(here())
+    found, origins = sorted(settings_here.found.items()), settings_here.origins
     if json:
-        answer(
-            {
-                name: {"value": _plain(given), "origin": found.origins[name]}
-                for name, given in found.found.items()
-            }
-        )
+        answer({name: {"value": _plain(given), "origin": origins[name]} for name, given in found})
     elif origin:
         table(
             ("setting", "from", "value"),
-            [(name, found.origins[name], _spoken(given)) for name, given in found.found.items()],
+            [(name, origins[name], _spoken(given)) for name, given in found],
         )
     else:
-        for name, given in found.found.items():
+        for name, given in found:
             say(f"{name}: {_spoken(given)}")
     return 0
 
 
 def _plain(given: object) -> object:
-    return list(given) if isinstance(given, tuple) else given
+    match given:
+        case tuple():
+            return list(given)
+        case dict():  # variables: what is a secret is not for a screen
+            return {name: MASKED if is_secret_name(name) else text for name, text in given.items()}
+        case _:
+            return given
 
 
 def _spoken(given: object) -> str:
-    if isinstance(given, list | tuple):
-        return "; ".join(map(str, given)) or "none"
-    return str(given) or "none"
+    match _plain(given):
+        case bool(switch):
+            return "true" if switch else "false"
+        case list(texts):
+            return "; ".join(map(str, texts)) or "none"
+        case dict(variables):
+            return "; ".join(f"{name}={text}" for name, text in variables.items()) or "none"
+        case None:
+            return "none"
+        case other:
+            return str(other) or "none"
 
 
 COMMAND = Command(
