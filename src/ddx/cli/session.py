@@ -10,6 +10,7 @@ from ddx.cli.place import CLOCK, actor, here, settings, tell
 from ddx.errors import UsageError
 from ddx.tracker.model import RUNNER, id_prefix
 from ddx.tracker.store import LOCK_WAIT_S, Tracker
+from ddx.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,12 +31,20 @@ def open_tracker(project: Project | None = None) -> Tracker:
         command=" ".join(["ddx", *sys.argv[1:4]]),
         tell=tell,
         approve=_approval(project),
+        permit=lambda: environment.refuse_inside_an_attempt(project, what="changing the tracker"),
     )
 
 
 def surroundings(tracker: Tracker) -> Surroundings:
+    """What readiness depends on here; the beads of pending landings are held back (X-13)."""
     checks = settings(tracker.project).default_checks
-    return tracker.surroundings(has_default_checks=bool(checks))
+    around = tracker.surroundings(has_default_checks=bool(checks))
+    folder = tracker.project.ddx("state", "pending")
+    if not os.path.isdir(folder):  # nearly always, so what reads it is not even loaded
+        return around
+    from ddx.tracker.pending import held_by_pending
+
+    return changed(around, held=held_by_pending(folder, tell=tell))
 
 
 def claimant(owner: str | None, project: Project) -> Claimant:

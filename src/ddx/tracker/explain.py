@@ -37,6 +37,7 @@ _CURES = {
     "epic-only": "work on its children: ddx bead list --parent {id}",
     "not-execution-eligible": "ddx bead update {id} --execution-eligible true",
     "retry-cooldown": "name a time: ddx bead update {id} --set retry-after=...",
+    "pending-landing": "commit or put aside your own edits; the next run lands it",
     "no-success-criteria": "ddx bead validate-ready {id}",
 }
 

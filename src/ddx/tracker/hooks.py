@@ -58,3 +58,10 @@ class Hooks:
         elif done.code != _ACCEPTED:
             said = done.complaint or f"exit {done.code}"
             raise Refused(f"{name} rejects {new['id']}: {said}")
+
+
+def approval(project: Project, *, tell: Callable[[str], None]) -> Callable[[Row | None, Row], None]:
+    """The project's own say on new and changed beads, where it has any."""
+    if not os.path.isdir(project.ddx("hooks")):
+        return lambda old, new: None
+    return Hooks(project, tell=tell).approve

@@ -51,6 +51,8 @@ class Ending:
     reason: str = ""
     commit: str = ""
     session: str = ""
+    evidence: str = ""
+    """What proved it, line by line, for the record of its closing."""
 
 
 def claim(view: View, bead_id: str, claimant: Claimant, *, claim_id: str, now: str) -> Changes:
@@ -168,7 +170,8 @@ def _closed(
         "closing_commit_sha": ending.commit,
         "session_id": require_clean(ending.session, what="session"),
     }
-    done = event("closed", summary=ending.reason, body=ending.commit, actor=actor, at=working.now)
+    body = "\n".join(filter(None, (ending.commit, ending.evidence)))
+    done = event("closed", summary=ending.reason, body=body, actor=actor, at=working.now)
     row = {
         **_without(row, (*CLAIM_KEYS, *_ENDING_KEYS, *_TRIAL_KEYS)),
         **{key: text for key, text in said.items() if text},

@@ -24,6 +24,7 @@ beads.jsonl merge=ddx-beads
 beads-archive.jsonl merge=ddx-beads
 attachments/**/events.jsonl merge=union
 reviews.jsonl merge=union
+floors.jsonl merge=union
 """
 
 

@@ -6,12 +6,7 @@ import os
 
 from ddx.clock import SYSTEM_CLOCK, stamp
 from ddx.errors import ChangedFirst, DdxError, NotFound
-from ddx.files import (
-    Identity,
-    Lock,
-    identity_of,
-    remove_leftovers,
-)
+from ddx.files import Identity, Lock, identity_of, remove_leftovers
 from ddx.instants import sort_key
 from ddx.tracker.attachments import Attachments
 from ddx.tracker.codec import decode, encode, revision_of
@@ -50,7 +45,7 @@ class Applied:
 
 
 class Tracker:
-    """The beads of one project; `tell` hears what a person should know."""
+    """The beads of one project; `tell` hears what a person should know, `permit` may veto."""
 
     def __init__(
         self,
@@ -61,6 +56,7 @@ class Tracker:
         command: str = "ddx",
         tell: Callable[[str], None] = lambda sentence: None,
         approve: Callable[[Row | None, Row], None] = lambda old, new: None,
+        permit: Callable[[], None] = lambda: None,
     ) -> None:
         self.project = project
         self.clock = clock
@@ -76,6 +72,7 @@ class Tracker:
         self._command = command
         self._tell = tell
         self._approve = approve
+        self._permit = permit
         self._seen: dict[str, Snapshot] = {}
 
     # -- reading ---------------------------------------------------------------------------
@@ -128,7 +125,9 @@ class Tracker:
 
     # -- writing ---------------------------------------------------------------------------
 
-    def lock(self) -> Lock:
+    def lock(self, *, to_look: bool = False) -> Lock:
+        if not to_look:
+            self._permit()
         return Lock(
             self.project.ddx("state", "tracker.lock"),
             wait_s=self._lock_wait_s,

@@ -42,7 +42,7 @@ def run(
         expect={id: if_revision} if if_revision else None,
     )
     if applied.rows and settings(tracker.project).tracker_commit == "on-close":
-        from ddx.cli.bead.commit import commit_tracker
+        from ddx.tracker.committing import commit_tracker
 
         commit_tracker(tracker.project, message=f"tracker: close {id}")
     return finish(tracker, applied, id, f"{id} is closed", json=json)

@@ -23,6 +23,7 @@ FIELD_FLAGS = (
     Flag("--depends-on", "beads that must be closed first, separated by commas", many=True),
     Flag("--spec-id", "the document that governs it, for example FEAT-001"),
     Flag("--refs", "further documents, separated by commas", many=True),
+    Flag("--paths", "files and folders that it is about, separated by commas", many=True),
     Flag("--description", "what and why"),
     Flag("--acceptance", "how to see that it is done; name a command that passes"),
     Flag("--design", "how it is to be built"),
@@ -63,7 +64,7 @@ def given_fields(values: dict[str, Any]) -> dict[str, Any]:
         found["priority"] = int(values["priority"])
     if values["execution_eligible"] is not None:
         found["execution-eligible"] = values["execution_eligible"] == "true"
-    for key in ("labels", "refs"):
+    for key in ("labels", "refs", "paths"):
         if values[key]:
             found[key] = split(values[key])
     if values["verify"]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ddx.cli.place import settings
+import os
+
+from ddx.cli.place import CLOCK, settings
 from ddx.cli.session import open_tracker
 from ddx.console.screen import answer, say
 from ddx.console.spec import JSON, Argument, Command
@@ -11,6 +13,10 @@ from ddx.tracker.model import FINISHED, is_eligible, status_of, type_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ddx.execution.agreement import Disagreement
+    from ddx.project import Project
     from ddx.tracker.model import Row
     from ddx.tracker.snapshot import Snapshot
 
@@ -23,6 +29,7 @@ def run(*, id: tuple[str, ...], json: bool) -> int:
     checks = settings(tracker.project).default_checks
     rows = [view.row(bead_id) for bead_id in id] if id else _candidates(view)
     verdicts = [(row, judge(row, default_checks=checks)) for row in rows]
+    warnings = _warnings(tracker.project, rows)
     if json:
         answer(
             [
@@ -34,6 +41,9 @@ def run(*, id: tuple[str, ...], json: bool) -> int:
                         {"line": item.line, "text": item.text, "why": item.why, "fix": item.fix}
                         for item in verdict.problems
                     ],
+                    "warnings": [
+                        {"why": item.why, "fix": item.fix} for item in warnings[row["id"]]
+                    ],
                 }
                 for row, verdict in verdicts
             ]
@@ -44,9 +54,29 @@ def run(*, id: tuple[str, ...], json: bool) -> int:
                 place = f", acceptance line {item.line}" if item.line else ""
                 say(f"{row['id']}{place}: {item.why}")
                 say(f"    {item.fix}")
+            for warning in warnings[row["id"]]:
+                say(f"{row['id']}, a warning: {warning.why}")
+                say(f"    {warning.fix}")
         good = sum(verdict.ready for _, verdict in verdicts)
         say(f"{good} of {len(verdicts)} beads say how they are proven")
     return 0 if all(verdict.ready for _, verdict in verdicts) else PROBLEMS_FOUND
+
+
+def _warnings(project: Project, rows: Sequence[Row]) -> dict[str, tuple[Disagreement, ...]]:
+    """Where a bead and what governs it disagree; the documents are those of the checkout."""
+    roots = settings(project).document_roots
+    if not any(os.path.isdir(os.path.join(project.root, root)) for root in roots):
+        return {row["id"]: () for row in rows}
+    from ddx.execution.agreement import find_disagreements
+    from ddx.execution.governing import govern
+    from ddx.execution.model import Bead
+    from ddx.graph.cache import load_graph
+    from ddx.graph.proof.catalog import read_definitions
+
+    graph = load_graph(project, roots, clock=CLOCK)
+    definitions = read_definitions(project.root, roots, graph)
+    beads = [Bead(row["id"], row) for row in rows]
+    return {bead.id: find_disagreements(bead, govern(graph, definitions, [bead])) for bead in beads}
 
 
 def _candidates(view: Snapshot) -> list[Row]:
@@ -60,7 +90,7 @@ def _candidates(view: Snapshot) -> list[Row]:
 
 COMMAND = Command(
     "bead validate-ready",
-    "Check that beads name the commands or states that prove them (exit 1 if one does not).",
+    "Check that beads name what proves them (exit 1 if one does not) and fit what is required.",
     run,
     "ddx bead validate-ready",
     arguments=(

@@ -93,7 +93,7 @@ def examine(
     tracker: Tracker, *, machine: str, default_checks: tuple[str, ...]
 ) -> tuple[Finding, ...]:
     """Everything that is wrong, the gravest first; nothing is changed (T-20)."""
-    with tracker.lock():
+    with tracker.lock(to_look=True):
         exam = read_exam(tracker)
     around = Circumstances(
         exam.present,
@@ -226,7 +226,7 @@ def read_exam(tracker: Tracker) -> Exam:
         wrecks=tuple(_wrecks(tracker.project.ddx("attachments"))),
         attachments_gone=tuple(_attachments_gone(tracker)),
         leftovers=tuple(_leftovers(tracker)),
-        has_hard_links=_has_hard_links(tracker.lock().path),
+        has_hard_links=_has_hard_links(tracker.lock(to_look=True).path),
         lacks_merge_driver=_lacks_merge_driver(tracker),
     )
 
