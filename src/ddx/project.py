@@ -45,6 +45,18 @@ def find_project(start: str) -> Project:
     return home
 
 
+def find_checkout(start: str) -> Project:
+    """The copy of a project that holds `start`, be it a worktree or a workspace.
+
+    Beads are the project's, whichever copy we stand in; documents are those that lie here.
+    """
+    checkout = _upwards(start, ".git")
+    if checkout is None:
+        return find_project(start)
+    holder = _upwards(start, ".ddx")
+    return Project(holder if holder is not None and _is_within(holder, checkout) else checkout)
+
+
 def _upwards(start: str, name: str) -> str | None:
     folder = os.path.realpath(start)
     while True:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from tests.support.tracker import Repository, make_repository
+from tests.support.tracker import DDX, Repository, make_repository
 
 Copy: TypeAlias = Callable[[Repository, Path], Repository]
 
@@ -201,3 +201,28 @@ def test_a_linked_tracker_file_stays_a_link(project: Repository, tmp_path: Path)
 
     assert project.file.is_symlink()
     assert made in project.rows(elsewhere)
+
+
+def test_documents_are_those_of_the_copy_that_one_stands_in(
+    project: Repository, tmp_path: Path
+) -> None:
+    repository = project
+    docs = repository.root / "docs/helix"
+    docs.mkdir(parents=True)
+    (docs / "prd.md").write_text("---\nddx: {id: prd}\n---\n# Product\n")
+    repository.commit("a document")
+    worktree = tmp_path / "linked"
+    repository.git("worktree", "add", "--quiet", str(worktree), "-b", "side")
+    (worktree / "docs/helix/FEAT-001.md").write_text(
+        "---\nddx: {id: FEAT-001, depends_on: [prd]}\n---\n# Search\n"
+    )
+
+    def listed(folder: Path) -> list[str]:
+        done = repository.run(str(DDX), "doc", "list", "--json", cwd=folder)
+        return [row["id"] for row in done.json]
+
+    assert listed(worktree) == ["prd", "FEAT-001"]
+    assert listed(repository.root) == ["prd"]
+    repository.run(str(DDX), "doc", "new", "td", "Index", "--depends-on", "FEAT-001", cwd=worktree)
+    assert "TD-001" in listed(worktree)
+    assert listed(repository.root) == ["prd"]

@@ -348,3 +348,78 @@ def test_better_one_way_is_worse_the_other(one, other):
 )
 def test_numbers_for_a_person(number, unit, text):
     assert shown(number, unit) == text
+
+
+# Ratchets
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_ratchet", "floor"),
+    [
+        ({}, False, None),
+        ({"ratchet": "true"}, True, None),
+        ({"ratchet": "false"}, False, None),
+        ({"floor": "90"}, True, 90),
+        ({"floor": "90%"}, True, 90),
+        ({"floor": "-1.5", "ratchet": "true"}, True, -1.5),
+        ({"floor": "90", "ratchet": "false"}, False, 90),
+        ({"ratchet": {"floor": "90"}}, True, 90),
+        ({"ratchet": {"policy": "monotonic"}}, True, None),
+    ],
+)
+def test_a_metric_becomes_a_ratchet_by_its_word_or_its_floor(fields, is_ratchet, floor):
+    found = metrics(MET_1={**COVERAGE, "command": "cover", **fields}).metric("coverage")
+    assert (found.is_ratchet, found.floor) == (is_ratchet, floor)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"ratchet": "perhaps"}, "ratchet must be true or false"),
+        ({"ratchet": ["true"]}, "ratchet must be a text"),
+        ({"floor": "high"}, "floor: 'high' is no number"),
+        ({"floor": "90 ms"}, "floor: '90 ms' is not in %"),
+        ({"floor": ["90"]}, "floor must be a text"),
+        ({"ratchet": {"floor": {}}}, "floor must be a text"),
+    ],
+)
+def test_a_ratchet_that_means_nothing_is_named(fields, said):
+    assert said in complaint(metrics(MET_1={**COVERAGE, "command": "cover", **fields}))
+
+
+def test_a_ratchet_may_stand_beside_its_metric():  # G-1
+    table = "  metric:\n    direction: lower\n    command: x\n  ratchet:\n    floor: 7\n"
+    graph = assemble([parse("docs/MET-1.md", f"---\nddx:\n{table}---\n".encode())])
+    found = define(graph.executions, graph.metrics).metric("MET-1")
+    assert (found.is_ratchet, found.floor) == (True, 7)
+
+
+def test_a_ratchet_without_a_metric_is_an_error():
+    [finding] = parse("docs/EXEC-1.md", b"---\nddx:\n  ratchet: true\n---\n# x\n").findings
+    assert (finding.kind, finding.line) == ("front-matter", 3)
+    assert finding.what == "ratchet must be beside the metric that it holds"
+
+
+@pytest.mark.parametrize(
+    ("found", "may_bind"),
+    [
+        (executions(EXEC_1={"command": "", "required": "true"}), True),
+        (executions(EXEC_1={"command": "", "required": "perhaps"}), True),
+        (executions(EXEC_1={"command": "", "required": ["true"]}), True),
+        (executions(EXEC_1={"command": "", "required": "no"}), False),
+        (executions(EXEC_1={"command": ""}), False),
+        (metrics(MET_1={"floor": "90"}), True),
+        (metrics(MET_1={"ratchet": {}}), True),
+        (metrics(MET_1={"ratchet": "false"}), False),
+        (metrics(MET_1={}), False),
+    ],
+)
+def test_a_broken_definition_says_whether_work_may_have_to_pass_it(found, may_bind):
+    [item] = found.broken
+    assert item.may_bind is may_bind
+
+
+def test_a_broken_definition_still_says_what_it_proves():
+    table = {"command": "", "required": "true", "artifact_ids": ["TD-1", {}]}
+    [item] = executions(EXEC_1=table).broken
+    assert item.artifact_ids == ("TD-1",)

@@ -23,7 +23,7 @@ from ddx.graph.proof.records import (
     read_history,
     read_log,
 )
-from ddx.graph.proof.running import run_execution
+from ddx.graph.proof.running import Place, run_execution
 from ddx.project import Project
 from ddx.testing import FakeClock, make_repo
 
@@ -154,7 +154,7 @@ def test_a_definition_may_run_elsewhere_and_is_recorded_in_the_project(
         artifact_ids=("TD-001",),
         measures=(metric,),
     )
-    record = run_execution(project, execution, clock=SYSTEM_CLOCK, checkout=workspace)
+    record = run_execution(project, execution, clock=SYSTEM_CLOCK, place=Place(workspace))
     assert record.ok
     assert (record.artifact_ids, record.metrics) == (("TD-001",), {"size": 12})
     assert read_log(project, record.run_id, STDOUT) == f"{workspace}\n{project.root}\nsize 12\n"

@@ -18,7 +18,7 @@ def assemble(parsed: Sequence[Parsed], tags: Sequence[Tags] = ()) -> Graph:
     """The graph of all files; a file that cannot be part of it leaves a finding."""
     findings = [finding for item in parsed for finding in item.findings]
     findings += [finding for item in tags for finding in item.findings]
-    documents, owners, doubles = _identified(item for item in parsed if not _is_lost(item))
+    documents, owners, remarks = _identified(item for item in parsed if not _is_lost(item))
     known = {doc_id.casefold(): (doc_id,) for doc_id in documents}
     aliases = _aliases(owners, known)
     lost = {identity(item.path, "").casefold(): () for item in parsed if _is_lost(item)}
@@ -37,7 +37,7 @@ def assemble(parsed: Sequence[Parsed], tags: Sequence[Tags] = ()) -> Graph:
         doc_id: (item.path, *item.execution) for doc_id, item in owners.items() if item.execution
     }
     metrics = {doc_id: (item.path, *item.metric) for doc_id, item in owners.items() if item.metric}
-    findings += (*doubles, *joiner.findings, *rings(edges))
+    findings += (*(finding for _, finding in remarks), *joiner.findings, *rings(edges))
     findings += define(executions, metrics).findings
     return graph_of(
         list(documents.values()),
@@ -48,6 +48,7 @@ def assemble(parsed: Sequence[Parsed], tags: Sequence[Tags] = ()) -> Graph:
         aliases=aliases,
         executions=executions,
         metrics=metrics,
+        doubts=_doubts(owners, remarks, joiner.hidden),
     )
 
 
@@ -57,24 +58,25 @@ def _is_lost(item: Parsed) -> bool:
 
 def _identified(
     parsed: Iterable[Parsed],
-) -> tuple[dict[str, Document], dict[str, Parsed], list[Finding]]:
+) -> tuple[dict[str, Document], dict[str, Parsed], list[tuple[str, Finding]]]:
     """Each id once; the second file that claims one is an error and no silent winner (G-2)."""
     documents: dict[str, Document] = {}
     owners: dict[str, Parsed] = {}
-    findings: list[Finding] = []
+    findings: list[tuple[str, Finding]] = []
     taken: dict[str, str] = {}
     for item in sorted(parsed, key=lambda item: item.path):
         doc_id = identity(item.path, item.declared_id)
         first = taken.setdefault(doc_id.casefold(), doc_id)
         if first in owners:
             what = f"the id {doc_id} is that of {owners[first].path} too; this file is left out"
-            findings.append(Finding("duplicate-id", ERROR, item.path, item.id_line, what))
+            double = Finding("duplicate-id", ERROR, item.path, item.id_line, what)
+            findings.append((first, double))
             continue
         kind = type_of(item.path, doc_id, item.declared_type, parked=item.parked)
         tier = tier_of(kind)
         if not kind:
             what = "neither its id, its type nor its folder says what kind of document it is"
-            findings.append(Finding("unknown-type", WARNING, item.path, 1, what))
+            findings.append((doc_id, Finding("unknown-type", WARNING, item.path, 1, what)))
         owners[doc_id] = item
         documents[doc_id] = Document(
             doc_id,
@@ -87,6 +89,20 @@ def _identified(
             item.content_hash,
         )
     return documents, owners, findings
+
+
+def _doubts(
+    owners: Mapping[str, Parsed],
+    about: Iterable[tuple[str, Finding]],
+    hidden: Iterable[tuple[str, Finding]],
+) -> dict[str, tuple[str, ...]]:
+    """Errors of a document's own file, of its id, and of names that would lead upstream."""
+    found: dict[str, list[str]] = {}
+    own = ((doc_id, it) for doc_id, item in owners.items() for it in item.findings)
+    for doc_id, it in (*own, *about, *hidden):
+        if it.severity == ERROR:
+            found.setdefault(doc_id, []).append(f"{it.path}:{it.line}: {it.what}")
+    return {doc_id: tuple(said) for doc_id, said in found.items()}
 
 
 def _aliases(
@@ -115,6 +131,8 @@ class _Joiner:
         self._names = names
         self.edges: dict[tuple[str, str], Edge] = {}
         self.findings: list[Finding] = []
+        self.hidden: list[tuple[str, Finding]] = []
+        """Names that would lead upstream, and the documents that give them."""
 
     def succeed(self, doc_id: str, item: Parsed) -> None:
         """Put down what took the document's place, by id where there is one."""
@@ -125,6 +143,8 @@ class _Joiner:
         for link in item.superseded_by:
             targets = self._targets(item.path, link, f"its successor {link.target}")
             successors += targets or (link.target,)
+            if not targets:
+                self._hide(doc_id, item.path, link)
         if successors:
             self._documents[doc_id] = changed(
                 self._documents[doc_id], superseded_by=tuple(dict.fromkeys(successors))
@@ -133,6 +153,8 @@ class _Joiner:
     def join(self, writer: str, path: str, link: Link, origin: str) -> None:
         """`depends_on` points upstream; a link goes by authority, whoever wrote it (G-5)."""
         targets = self._targets(path, link, f"{writer} names {link.target}, which")
+        if not targets and (origin == "depends_on" or self._may_govern(link.target, writer)):
+            self._hide(writer, path, link)
         for target in targets if writer not in targets else ():
             one, other = self._documents[writer], self._documents[target]
             if origin == "depends_on":
@@ -173,6 +195,14 @@ class _Joiner:
         finding = Finding("gap", ERROR, path, link.line, f"{who} does not exist")
         self.findings.append(finding)
         return ()
+
+    def _may_govern(self, name: str, writer: str) -> bool:
+        """Would a document of this name be upstream, if there were one?"""
+        return not outranks(self._documents[writer].type, type_of("", name, ""))
+
+    def _hide(self, doc_id: str, path: str, link: Link) -> None:
+        what = f"{doc_id} names {link.target}, which cannot be read here"
+        self.hidden.append((doc_id, Finding("hidden", ERROR, path, link.line, what)))
 
     def _nearest(self, targets: tuple[str, ...], firm: set[str]) -> Sequence[str]:
         """Every plan has a TC-001: a file that names a design too means the plan of that design."""

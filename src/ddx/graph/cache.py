@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ddx.clock import Clock
     from ddx.project import Project
 
-_FORMAT = 4  # raise it whenever a file is read in another way
+_FORMAT = 5  # raise it whenever a file is read in another way
 _MAGIC = b"ddx graph %d %08x\n" % (_FORMAT, sys.hexversion)
 _WATCHED, _CORE, _EDGES, _LATE, _FILES = range(5)
 _SECTIONS = 5
@@ -116,7 +116,7 @@ class _Kept:
         folder, *rest = (
             int.from_bytes(head[at : at + 8], "little") for at in range(len(_MAGIC), _HEAD, 8)
         )
-        if folder != _mark(path):
+        if folder != folder_mark(path):
             return None
         spans = []
         start = _HEAD
@@ -141,8 +141,8 @@ def _write(path: str, graph: Graph, watched: dict[str, Any], files: dict[str, An
         marshal.dumps(files),
     ]
     try:
-        _make_folder(os.path.dirname(path))
-        numbers = [_mark(path)]
+        make_folder(os.path.dirname(path))
+        numbers = [folder_mark(path)]
         for section in sections:
             numbers += (len(section), crc32(section))
         head = b"".join(number.to_bytes(8, "little") for number in numbers)
@@ -151,13 +151,13 @@ def _write(path: str, graph: Graph, watched: dict[str, Any], files: dict[str, An
         pass  # a cache that cannot be written costs time, never an answer
 
 
-def _make_folder(folder: str) -> None:
+def make_folder(folder: str) -> None:
     """A folder that git does not see, even where no tracker was set up."""
     if not os.path.isdir(folder):
         os.makedirs(folder, exist_ok=True)
         replace(os.path.join(folder, ".gitignore"), (b"*\n",), durable=False)
 
 
-def _mark(path: str) -> int:
+def folder_mark(path: str) -> int:
     """The folder that holds the cache, as nobody else can name it beforehand."""
     return os.stat(os.path.dirname(path)).st_ino

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 NODES = ("ids", "paths", "titles", "types", "tiers", "statuses", "successors", "hashes")
 LINKS = ("ups", "downs")
-DETAILS = ("edge_rows", "finding_rows", "reviews", "sections", "aliases", "executions", "metrics")
+DETAILS = (
+    *("edge_rows", "finding_rows", "reviews", "sections", "aliases", "executions", "metrics"),
+    "doubts",
+)
 
 
 class Graph:
@@ -45,6 +48,8 @@ class Graph:
     executions: dict[str, Placed]
     metrics: dict[str, Placed]
     """What documents let one run and measure, as they say it; see definitions.py."""
+    doubts: dict[str, tuple[str, ...]]
+    """By id: what may hide a part of the document or something upstream of it (X-11)."""
 
     def __init__(
         self,
@@ -136,6 +141,7 @@ def graph_of(
     aliases: dict[str, tuple[str, ...]],
     executions: dict[str, Placed],
     metrics: dict[str, Placed],
+    doubts: dict[str, tuple[str, ...]],
 ) -> Graph:
     """The lists for these values; nodes in the order of ids."""
     nodes = sorted(documents, key=lambda document: document.id)
@@ -163,5 +169,6 @@ def graph_of(
             "aliases": aliases,
             "executions": executions,
             "metrics": metrics,
+            "doubts": doubts,
         }
     )

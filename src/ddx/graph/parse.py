@@ -62,7 +62,7 @@ def parse(path: str, content: bytes) -> Parsed:
         content_hash=_hash(table, body),
         review=_review(fields.get("review")),
         execution=_table(fields, "execution", block),
-        metric=_table(fields, "metric", block),
+        metric=_metric(fields, block),
         findings=(*findings, *_misshapen(path, table, fields, block)),
     )
 
@@ -123,6 +123,8 @@ def _misshapen(
         for name in _LISTS
         if name in fields and any(isinstance(leaf, dict) for leaf in _leaves(fields[name]))
     ]
+    if fields.get("ratchet") and not isinstance(fields.get("metric"), dict):
+        wrong.append(("ratchet", "beside the metric that it holds"))
     for name, wanted in wrong:
         line = front_matter.line_of(block, f"{name}:")
         yield Finding("front-matter", ERROR, path, line, f"{name} must be {wanted}")
@@ -193,3 +195,12 @@ def _table(fields: dict[str, Any], name: str, block: str) -> Table | None:
     if not isinstance(given, dict):
         return None
     return front_matter.line_of(block, f"{name}:"), dict(given)
+
+
+def _metric(fields: dict[str, Any], block: str) -> Table | None:
+    """A ratchet may stand beside its metric as well as in it."""
+    found = _table(fields, "metric", block)
+    if found is None or "ratchet" not in fields:
+        return found
+    line, table = found
+    return line, {"ratchet": fields["ratchet"], **table}

@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ddx.graph.graph import Graph
-    from ddx.project import Project
     from ddx.tracker.snapshot import Snapshot
 
 
-def beads_about(project: Project, graph: Graph, n: int) -> list[dict[str, Any]]:
+def beads_about(graph: Graph, n: int) -> list[dict[str, Any]]:
     """Those that name it in spec-id or refs, archived ones last; none where there is no tracker."""
-    tracker = open_tracker(project)
+    tracker = open_tracker()
     try:
         view = tracker.snapshot()
     except NotFound:

@@ -14,7 +14,7 @@ def run(*, type: str, title: str, depends_on: tuple[str, ...], json: bool) -> in
     wanted = [name.strip() for given in depends_on for name in given.split(",") if name.strip()]
     created = create_document(
         project,
-        document_roots(project),
+        document_roots(),
         graph,
         type,
         title,

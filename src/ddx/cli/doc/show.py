@@ -16,7 +16,7 @@ from ddx.cli.doc.rendering import (
     title,
 )
 from ddx.cli.doc.session import load
-from ddx.cli.place import CLOCK
+from ddx.cli.place import CLOCK, here
 from ddx.console.screen import bold, say, table, when, write
 from ddx.console.spec import JSON, Command
 from ddx.fastjson import dumps, encoded
@@ -80,7 +80,7 @@ def look_up(project: Project, graph: Graph, n: int) -> Shown:
             if names and n in graph.heirs(old)
         ],
         review=_review(project, graph, n),
-        beads=_beads(project, graph, n),
+        beads=_beads(graph, n),
         findings=[item for item in graph.findings() if item.path == graph.paths[n]],
     )
 
@@ -119,13 +119,13 @@ def _review(project: Project, graph: Graph, n: int) -> dict[str, Any]:
     }
 
 
-def _beads(project: Project, graph: Graph, n: int) -> list[dict[str, Any]]:
+def _beads(graph: Graph, n: int) -> list[dict[str, Any]]:
     """The tracker is loaded only where there is one."""
-    if not os.path.exists(project.ddx("beads.jsonl")):
+    if not os.path.exists(here().ddx("beads.jsonl")):
         return []
     from ddx.cli.doc.beads import beads_about
 
-    return beads_about(project, graph, n)
+    return beads_about(graph, n)
 
 
 def _above(graph: Graph, n: int) -> list[int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from ddx import environment
 from ddx.cli.doc.rendering import in_authority_order
 from ddx.cli.doc.session import load
-from ddx.cli.place import CLOCK
+from ddx.cli.place import CLOCK, here
 from ddx.console.screen import answer, say
 from ddx.console.spec import JSON, Argument, Command, Flag
+from ddx.environment import refuse_inside_an_attempt
 from ddx.errors import Refused, UsageError
 from ddx.git import user_name
 from ddx.graph.reviews import record
@@ -31,6 +32,7 @@ def run(*, id: tuple[str, ...], all: bool, json: bool) -> int:
             hint="for example: ddx doc stamp TD-001",
         )
     project, graph = load()
+    refuse_inside_an_attempt(here(), what="recording a review")
     places = _reviewable(graph) if all else _required(graph, id)
     by, at = _reviewer(project), CLOCK.stamp()
     stamps = [stamp_for(graph, n, at=at, by=by) for n in places]

@@ -41,7 +41,7 @@ def run(
     _require_usable(table)
     created = create_document(
         project,
-        document_roots(project),
+        document_roots(),
         graph,
         "exec",
         title,

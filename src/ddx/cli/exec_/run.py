@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ddx.cli.exec_.rendering import command_line, print_ending, run_row
-from ddx.cli.exec_.session import load_definitions, tell_broken
+from ddx.cli.exec_.session import load_definitions, tell_broken, this_checkout
 from ddx.cli.place import CLOCK
 from ddx.console.screen import answer, bold, say
 from ddx.console.spec import JSON, Argument, Command, Flag
+from ddx.environment import refuse_inside_an_attempt
 from ddx.errors import UsageError
 from ddx.graph.proof.definitions import EXECUTION
 from ddx.text import listed
@@ -23,6 +24,9 @@ def run(*, id: tuple[str, ...], required: bool, json: bool) -> int:
     from ddx.graph.proof.running import run_execution
 
     project, definitions = load_definitions()
+    refuse_inside_an_attempt(
+        project, what="running in the checkout", instead="run the command itself in your workspace"
+    )
     wanted = _wanted(definitions, id, required=required)
     if wanted:
         require_trust(project, to_run=listed(item.id for item in wanted))
@@ -30,7 +34,7 @@ def run(*, id: tuple[str, ...], required: bool, json: bool) -> int:
     for execution in wanted:
         if not json:
             say(bold(execution.id), f"  {command_line(execution)}")
-        record = run_execution(project, execution, clock=CLOCK)
+        record = run_execution(project, execution, clock=CLOCK, place=this_checkout())
         records.append(record)
         if not json:
             print_ending(project, record, definitions)

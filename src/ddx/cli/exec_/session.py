@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from ddx.cli.doc.session import document_roots, load
-from ddx.cli.place import tell
+from ddx.cli.place import here, tell
 from ddx.graph.proof.catalog import read_definitions
 from ddx.graph.proof.records import read_history
+from ddx.graph.proof.running import Place
+from ddx.project import find_checkout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +19,13 @@ if TYPE_CHECKING:
 
 
 def load_definitions() -> tuple[Project, Definitions]:
-    project, graph = load()
-    return project, read_definitions(project.root, document_roots(project), graph)
+    """What can be run here; its records are the project's, whichever copy we stand in."""
+    checkout, graph = load()
+    return here(), read_definitions(checkout.root, document_roots(), graph)
+
+
+def this_checkout() -> Place:
+    return Place(find_checkout(os.getcwd()).root)
 
 
 def load_history(project: Project) -> History:

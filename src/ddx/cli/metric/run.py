@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ddx.cli.exec_.rendering import command_line, logs_of, print_ending, run_row
-from ddx.cli.exec_.session import load_definitions, load_history
+from ddx.cli.exec_.session import load_definitions, load_history, this_checkout
 from ddx.cli.metric.rendering import amount, spoken
 from ddx.cli.place import CLOCK
 from ddx.console.screen import answer, bold, say
 from ddx.console.spec import JSON, Argument, Command
+from ddx.environment import refuse_inside_an_attempt
 from ddx.graph.proof.measuring import judge
 from ddx.text import listed
 from ddx.trust import require_trust
@@ -24,6 +25,9 @@ def run(*, name: tuple[str, ...], json: bool) -> int:
     from ddx.graph.proof.running import run_execution
 
     project, definitions = load_definitions()
+    refuse_inside_an_attempt(
+        project, what="running in the checkout", instead="run the command itself in your workspace"
+    )
     before = load_history(project)
     metrics = list(dict.fromkeys(definitions.metric(each).name for each in name))
     require_trust(project, to_run=listed(metrics))
@@ -34,7 +38,7 @@ def run(*, name: tuple[str, ...], json: bool) -> int:
             say(bold(each), f"  {command_line(execution)}")
         record = next((it for it in records.values() if each in it.metrics), None)
         if record is None:  # one run may measure several of them
-            record = run_execution(project, execution, clock=CLOCK)
+            record = run_execution(project, execution, clock=CLOCK, place=this_checkout())
             records[record.run_id] = record
         if not json:
             if record.ok:

@@ -6,12 +6,12 @@ import os
 
 from ddx.graph import front_matter
 from ddx.graph.model import ERROR, Finding
-from ddx.graph.proof.definitions import METRIC, Broken, define
+from ddx.graph.proof.definitions import METRIC, Broken, broken, define
 from ddx.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ddx.graph.graph import Graph
     from ddx.graph.model import Placed
@@ -24,8 +24,24 @@ _LARGEST = 200_000
 
 def read_definitions(root: str, document_roots: Sequence[str], graph: Graph) -> Definitions:
     """What can be run and measured in the checkout that the graph was made of."""
+    return definitions_of(graph, *read_metrics(root, document_roots, graph))
+
+
+def definitions_of(
+    graph: Graph, metrics: Mapping[str, Placed], problems: Sequence[Broken]
+) -> Definitions:
+    """The same from the metrics as they were read."""
+    retired = {name for name in graph.executions if graph.is_superseded(graph.place[name])}
+    found = define(graph.executions, metrics, retired=retired)
+    return changed(found, broken=(*found.broken, *problems))
+
+
+def read_metrics(
+    root: str, document_roots: Sequence[str], graph: Graph
+) -> tuple[dict[str, Placed], list[Broken]]:
+    """The metrics in documents and those in files of their own, and the files that are wrong."""
     metrics: dict[str, Placed] = dict(graph.metrics)
-    broken: list[Broken] = []
+    problems: list[Broken] = []
     for path in _metric_files(root, document_roots):
         name = os.path.splitext(os.path.basename(path))[0]
         try:
@@ -33,30 +49,41 @@ def read_definitions(root: str, document_roots: Sequence[str], graph: Graph) -> 
         except front_matter.BrokenFrontMatter as problem:
             what = problem.what.replace("the front matter", "the file")
             finding = Finding("definition", ERROR, path, max(problem.line - 1, 1), what)
-            broken.append(Broken(name, METRIC, finding))
+            problems.append(Broken(name, METRIC, finding))
             continue
         except (OSError, UnicodeDecodeError) as problem:
-            broken.append(Broken(name, METRIC, Finding("definition", ERROR, path, 1, str(problem))))
+            finding = Finding("definition", ERROR, path, 1, str(problem))
+            problems.append(Broken(name, METRIC, finding))
             continue
         name = str(table.get("name") or name)
         if name in metrics:
             what = f"the metric {name} is that of {metrics[name][0]} too; this file is left out"
-            broken.append(Broken(name, METRIC, Finding("definition", ERROR, path, 1, what)))
+            double = Finding("definition", ERROR, path, 1, what)
+            problems.append(broken(name, METRIC, double, table))
             continue
         metrics[name] = (path, 1, table)
-    retired = {name for name in graph.executions if graph.is_superseded(graph.place[name])}
-    found = define(graph.executions, metrics, retired=retired)
-    return changed(found, broken=(*found.broken, *broken))
+    return metrics, problems
+
+
+def is_metric_file(path: str, document_roots: Sequence[str]) -> bool:
+    folder, _, name = path.rpartition("/")
+    return name.endswith(_SUFFIXES) and folder in {
+        _metric_folder(documents) for documents in document_roots
+    }
 
 
 def _metric_files(root: str, document_roots: Sequence[str]) -> Iterator[str]:
     for documents in document_roots:
-        folder = f"{documents.rstrip('/')}/{METRIC_FOLDER}"
+        folder = _metric_folder(documents)
         try:
             names = sorted(os.listdir(os.path.join(root, folder)))
         except (FileNotFoundError, NotADirectoryError):
             continue
         yield from (f"{folder}/{name}" for name in names if name.endswith(_SUFFIXES))
+
+
+def _metric_folder(documents: str) -> str:
+    return os.path.normpath(f"{documents}/{METRIC_FOLDER}")
 
 
 def _content(root: str, path: str) -> str:

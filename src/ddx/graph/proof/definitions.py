@@ -5,7 +5,8 @@
       metric: {name: coverage, unit: "%", direction: higher, output_pattern: 'TOTAL.* (\\d+%)'}
 
 A metric has a command of its own, or is read from what an execution prints: the one in the same
-document, or one that names it among its `artifact_ids`.
+document, or one that names it among its `artifact_ids`. `ratchet: true` in it holds what was
+reached, `floor: 90` holds that value from the start (X-12).
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ import re
 from ddx.errors import DdxError, NotFound
 from ddx.graph.authority import resolve
 from ddx.graph.model import ERROR, Finding
-from ddx.graph.proof.measuring import HIGHER, LOWER, Metric, Tolerance
+from ddx.graph.proof.measuring import (
+    HIGHER,
+    LOWER,
+    Metric,
+    Tolerance,
+    Unreadable,
+    read_number,
+)
 from ddx.values import changed, value
 
 TYPE_CHECKING = False
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
 EXECUTION, METRIC = "execution", "metric"
 DEFAULT_TIMEOUT_MS = 600_000
 
+_BINDING = {EXECUTION: ("required",), METRIC: ("ratchet", "floor")}
 _TRUTHS = {"true": True, "yes": True, "false": False, "no": False, "": False}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?) *(%?)")
@@ -58,6 +67,9 @@ class Broken:
     id: str
     kind: str
     finding: Finding
+    may_bind: bool = True
+    """Whether work may have to pass it: it asks for that, or nobody can tell (X-11)."""
+    artifact_ids: tuple[str, ...] = ()
 
 
 @value
@@ -114,6 +126,19 @@ def define(
     for doc_id, placed in sorted(metrics.items()):
         builder.add_metric(doc_id, placed)
     return builder.definitions()
+
+
+def broken(doc_id: str, kind: str, finding: Finding, table: Mapping[str, Any]) -> Broken:
+    """What can still be told of a definition that cannot be used."""
+    wishes = [table.get(key) for key in _BINDING[kind]]
+    listed = table.get("artifact_ids")
+    return Broken(
+        doc_id,
+        kind,
+        finding,
+        any(not isinstance(wish, str) or _is_yes(wish) for wish in wishes if wish is not None),
+        tuple(item for item in listed if isinstance(item, str)) if isinstance(listed, list) else (),
+    )
 
 
 class _BadDefinition(Exception):
@@ -201,9 +226,9 @@ class _Builder:
         )
 
     def _complain(self, kind: str, doc_id: str, what: str) -> None:
-        path, line, _ = self._places[kind, doc_id]
+        path, line, table = self._places[kind, doc_id]
         finding = Finding("definition", ERROR, path, line, f"{kind} {doc_id}: {what}")
-        self._broken.append(Broken(doc_id, kind, finding))
+        self._broken.append(broken(doc_id, kind, finding, table))
 
 
 def _runnable(doc_id: str, path: str, table: dict[str, Any]) -> Execution:
@@ -226,8 +251,12 @@ def _metric(doc_id: str, path: str, table: dict[str, Any]) -> Metric:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as problem:
         raise _BadDefinition(f"output_pattern is no regular expression: {problem}") from None
+    unit = _text(table, "unit")
+    is_ratchet, floor = _ratchet(table, unit)
     name = _text(table, "name") or doc_id
-    return Metric(name, doc_id, path, _text(table, "unit"), direction, pattern, _tolerance(table))
+    return Metric(
+        name, doc_id, path, unit, direction, pattern, _tolerance(table), is_ratchet, floor
+    )
 
 
 def _command(table: dict[str, Any]) -> Command:
@@ -273,6 +302,19 @@ def _tolerance(table: dict[str, Any]) -> Tolerance:
     return Tolerance(float(found[1]), bool(found[2]))
 
 
+def _ratchet(table: dict[str, Any], unit: str) -> tuple[bool, float | None]:
+    """Whether it may get worse, and what a person set as its floor: a floor makes a ratchet."""
+    given = table.get("ratchet")
+    inner = given if isinstance(given, dict) else {}
+    text = _text(table, "floor") or _text(inner, "floor")
+    floor = read_number(text, unit=unit) if text else None
+    if isinstance(floor, Unreadable):
+        raise _BadDefinition(f"floor: {floor.reason}")
+    if inner or "ratchet" not in table:
+        return bool(inner) or floor is not None, floor
+    return _truth(table, "ratchet"), floor
+
+
 def _truth(table: dict[str, Any], name: str) -> bool:
     given = _text(table, name).lower()
     if given not in _TRUTHS:
@@ -286,6 +328,11 @@ def _words(table: dict[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise _BadDefinition(f"{name} must be a list of ids")
     return tuple(word.strip() for word in words if word.strip())
+
+
+def _is_yes(text: str) -> bool:
+    """Whatever is not clearly a no."""
+    return _TRUTHS.get(text.strip().lower(), True)
 
 
 def _text(table: dict[str, Any], name: str) -> str:

@@ -48,6 +48,10 @@ class Metric:
     pattern: str
     """Its first group is the number; empty: the whole output is."""
     tolerance: Tolerance
+    is_ratchet: bool = False
+    """No attempt lands that makes it worse (X-12)."""
+    floor: float | None = None
+    """What a person set as the worst value; None: the first one that lands."""
 
 
 @value

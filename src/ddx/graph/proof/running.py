@@ -17,15 +17,19 @@ from ddx.graph.proof.records import (
     Record,
     read_log,
 )
-from ddx.process import Ending, run_streamed
+from ddx.masking import Masker
+from ddx.supervision import Bounds, Stopped, supervise
 from ddx.trust import require_trust
 from ddx.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from ddx.clock import Clock
     from ddx.graph.proof.definitions import Execution
     from ddx.project import Project
+    from ddx.supervision import StopRequest, Supervised, Watch
 
 
 @value
@@ -35,10 +39,27 @@ class _Outcome:
     reason: str = ""
 
 
+@value
+class Place:
+    """Where and how a definition is run; without a checkout it is the project's own."""
+
+    checkout: str = ""
+    env: Mapping[str, str] | None = None
+    """All variables that the command gets, besides those of its definition."""
+    wrap: Callable[[Sequence[str]], Sequence[str]] = tuple
+    """What puts the command into a sandbox where there is one."""
+    watch: Watch | None = None
+    """Who else wants to have all that it prints, as it came."""
+    stop: StopRequest | None = None
+
+
+HERE = Place()
+
+
 def run_execution(
-    project: Project, execution: Execution, *, clock: Clock, checkout: str = ""
+    project: Project, execution: Execution, *, clock: Clock, place: Place = HERE
 ) -> Record:
-    """Run a definition in a checkout, the project's own if none is named; its end is recorded.
+    """Run a definition and record its end; nothing that it started runs on.
 
     Whatever goes wrong with the command is a record too; only a repository that nobody trusts and a
     disk that refuses us are errors.
@@ -46,7 +67,7 @@ def run_execution(
     require_trust(project, to_run=f"the command of {execution.id} ({execution.path})")
     with OpenRun(project, clock=clock) as run:
         started_at = clock.stamp()
-        outcome = _perform(project, run, execution, checkout or project.root, clock=clock)
+        outcome = _perform(project, run, execution, place, clock=clock)
         metrics: dict[str, float] = {}
         if outcome.status == SUCCESS:
             outcome, metrics = _measure(project, run, execution, outcome)
@@ -65,34 +86,69 @@ def run_execution(
         )
 
 
+class _Listener:
+    """Puts what a command prints into the run's logs, masked (X-24), and hands it on."""
+
+    def __init__(self, run: OpenRun, masker: Masker, watch: Watch | None) -> None:
+        self._stdout, self._masked_stdout = run.stdout, masker.stream()
+        self._stderr, self._masked_stderr = run.stderr, masker.stream()
+        self._watch = watch
+
+    def output(self, chunk: bytes) -> None:
+        self._stdout.write(self._masked_stdout.feed(chunk))
+        if self._watch is not None:
+            self._watch.output(chunk)
+
+    def errors(self, chunk: bytes) -> None:
+        self._stderr.write(self._masked_stderr.feed(chunk))
+        if self._watch is not None:
+            self._watch.errors(chunk)
+
+    def verdict(self) -> Stopped | None:
+        return None
+
+    def close(self) -> None:
+        self._stdout.write(self._masked_stdout.finish())
+        self._stdout.close()
+        self._stderr.write(self._masked_stderr.finish())
+        self._stderr.close()
+
+
 def _perform(
-    project: Project, run: OpenRun, execution: Execution, checkout: str, *, clock: Clock
+    project: Project, run: OpenRun, execution: Execution, place: Place, *, clock: Clock
 ) -> _Outcome:
+    env = for_children({"DDX_PROJECT_ROOT": project.root}) if place.env is None else place.env
+    listener = _Listener(run, Masker({**env, **execution.env}), place.watch)
+    command = execution.command
+    argv = ("sh", "-c", command) if isinstance(command, str) else command
     try:
-        ending = run_streamed(
-            execution.command,
-            cwd=_folder(checkout, execution.cwd),
-            env=for_children({"DDX_PROJECT_ROOT": project.root, **execution.env}),
-            timeout_s=execution.timeout_ms / 1000,
-            stdout=run.stdout.write,
-            stderr=run.stderr.write,
+        ended = supervise(
+            list(place.wrap(argv)),
+            cwd=_folder(place.checkout or project.root, execution.cwd),
+            env={**env, **execution.env},
+            bounds=Bounds(wall_s=execution.timeout_ms / 1000),
+            watch=listener,
             clock=clock,
+            stop=place.stop,
         )
     except DdxError as problem:
         return _Outcome(ERRORED, reason=problem.message)
     finally:
-        run.stdout.close()
-        run.stderr.close()
-    match ending:
-        case Ending(timed_out=True):
-            limit = f"{execution.timeout_ms / 1000:g} s"
-            return _Outcome(TIMED_OUT, reason=f"was ended after {limit}, its time limit")
-        case Ending(code=0):
-            return _Outcome(SUCCESS, 0)
-        case Ending(code=code) if code < 0:
-            return _Outcome(FAILED, reason=f"was ended by signal {-code}")
-        case Ending(code=code):
-            return _Outcome(FAILED, code, f"exit code {code}")
+        listener.close()
+    return _outcome(ended, execution)
+
+
+def _outcome(ended: Supervised, execution: Execution) -> _Outcome:
+    if ended.stopped is Stopped.TIMED_OUT:
+        limit = f"{execution.timeout_ms / 1000:g} s"
+        return _Outcome(TIMED_OUT, reason=f"was ended after {limit}, its time limit")
+    if ended.stopped is not Stopped.BY_ITSELF:
+        return _Outcome(FAILED, reason=str(ended.stopped))
+    if ended.code < 0:
+        return _Outcome(FAILED, reason=f"was ended by signal {-ended.code}")
+    if ended.code:
+        return _Outcome(FAILED, ended.code, f"exit code {ended.code}")
+    return _Outcome(SUCCESS, 0)
 
 
 def _folder(checkout: str, cwd: str) -> str:
