@@ -1,0 +1,117 @@
+"""Whether attempts can be made here: git, trust, the sandbox, room for workspaces (X-13, X-22)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from ddx.errors import DdxError
+from ddx.execution.landing import fix_target
+from ddx.execution.record import is_alive, unfinished
+from ddx.execution.sandbox import require_bubblewrap
+from ddx.execution.workspace import workspace_root
+from ddx.git.version import OLDEST, version
+from ddx.text import listed
+from ddx.trust import is_trusted
+from ddx.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ddx.clock import Clock
+    from ddx.project import Project
+    from ddx.settings import Settings
+
+LEAST_FREE = 1 << 30
+"""Bytes: a clone and what a set-up installs should fit."""
+
+
+@value
+class Finding:
+    """One thing that was looked at; `cure` says what to type if it is not sound."""
+
+    name: str
+    ok: bool
+    what: str
+    cure: str = ""
+
+
+def examine_surroundings(project: Project, settings: Settings, *, clock: Clock) -> list[Finding]:
+    """What every attempt needs besides its agent."""
+    looks: dict[str, Callable[[], str]] = {
+        "git": lambda: _look_at_git(project),
+        "head": lambda: f"work lands on {fix_target(project).name}",
+        "trust": lambda: _look_at_trust(project),
+        "workspaces": lambda: _look_at_room(project, settings),
+        "leftovers": lambda: _look_for_the_dead(project, clock),
+    }
+    if settings.sandbox.kind != "none":
+        looks["sandbox"] = lambda: _look_at_sandbox(settings)
+    return [_found(name, look) for name, look in looks.items()]
+
+
+def _found(name: str, look: Callable[[], str]) -> Finding:
+    """What a look finds sound, or its complaint."""
+    try:
+        return Finding(name, True, look())
+    except DdxError as problem:
+        return Finding(name, False, problem.message, problem.hint)
+
+
+def _look_at_git(project: Project) -> str:
+    numbers = version(project.root)
+    spoken, oldest = (".".join(map(str, it)) for it in (numbers, OLDEST))
+    if not numbers:
+        raise DdxError("there is no git here", hint=f"install git {oldest} or newer")
+    if numbers < OLDEST:
+        raise DdxError(
+            f"git {spoken} cannot merge without a checkout", hint=f"install git {oldest} or newer"
+        )
+    return f"git {spoken}"
+
+
+def _look_at_trust(project: Project) -> str:
+    if is_trusted(project):
+        return "this repository is trusted"
+    raise DdxError(
+        "this repository is not trusted, so nothing of it is run",
+        hint="look at it, then: helix trust",
+    )
+
+
+def _look_at_sandbox(settings: Settings) -> str:
+    require_bubblewrap(network=settings.sandbox.network)
+    network = "with" if settings.sandbox.network else "without"
+    return f"bubblewrap works; agents run in it, {network} the network"
+
+
+def _look_at_room(project: Project, settings: Settings) -> str:
+    root = workspace_root(project, settings)
+    place = root
+    while not os.path.isdir(place):
+        place = os.path.dirname(place)
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise DdxError(
+            f"workspaces go to {root}, but {place} may not be written",
+            hint="allow it, or name another folder: `workspace: {root: ...}` in .ddx/config.yaml",
+        )
+    free = shutil.disk_usage(place).free
+    spoken = f"workspaces go to {root}, where {free / (1 << 30):.1f} GiB are free"
+    if free < LEAST_FREE:
+        raise DdxError(
+            spoken,
+            hint="make room, or name another folder: `workspace: {root: ...}` in .ddx/config.yaml",
+        )
+    return spoken
+
+
+def _look_for_the_dead(project: Project, clock: Clock) -> str:
+    dead = [name for name in unfinished(project) if not is_alive(project, name, clock)]
+    if not dead:
+        return "no attempt has left anything behind"
+    one = len(dead) == 1
+    raise DdxError(
+        f"{listed(dead)} died and left {'its' if one else 'their'} claims and workspaces behind",
+        hint="the next ddx agent execute-loop, execute-bead or run cleans up before it begins",
+    )
