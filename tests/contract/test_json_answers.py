@@ -46,6 +46,8 @@ DRAFTS = r"""
 - {id: after-old, title: Receipts, verify: ["true"], depends-on: [old]}
 - {id: disputed, title: Logo, description: blue, verify: ["true"]}
 - {id: held, title: Ship abroad, verify: ["true"]}
+- {id: pay, title: Pay by card, verify: ["true"]}
+- {id: bill, title: Send a bill, verify: ["true"]}
 - {id: dropped, title: Fax orders, verify: ["true"]}
 - {id: gone, title: Name the shop, verify: ["true"]}
 - {id: done, title: Open the shop, verify: ["true"]}
@@ -60,6 +62,11 @@ ISSUE = {
     ],
 }
 
+AGENT = """\
+write made.txt a line
+usage 120 30 0.01
+say This is a shop.
+"""
 METRIC = "unit: ms\ndirection: lower\ncommand: echo took 12 ms\noutput_pattern: 'took (.*)'\n"
 
 # One life: a line is typed after the other, and what is said on the way is judged.
@@ -106,6 +113,12 @@ LIFE = """\
     ddx bead import ../issues.jsonl --from bd --dry-run --json
     ddx bead import ../issues.jsonl --from bd --json
     ddx bead import ../issues.jsonl --from bd --json
+    helix trust --json
+    ddx agent execute-bead pay --harness script --model ../agent.script --no-merge --json
+    ddx agent land last --json
+    ddx agent execute-bead bill --harness script --model ../other.script --no-merge --json
+    ddx agent drop last --json
+    ddx agent execute-loop --once --harness script --model ../agent.script --json
     ddx bead list --json
     ddx bead list --all --sort updated --json
     ddx bead list --search nowhere --json
@@ -147,7 +160,6 @@ LIFE = """\
     ddx doc validate --json
     ddx exec define "Unit tests" --command "echo took 12 ms" --artifact FEAT-001 --json
     ddx exec list --json
-    helix trust --json
     ddx exec run EXEC-001 --json
     ddx exec history --json
     ddx exec show EXEC-001 --json
@@ -158,6 +170,12 @@ LIFE = """\
     ddx metric trend start-up --json
     ddx metric compare start-up --json
     helix trust --list --json
+    ddx agent list --json
+    ddx agent doctor script --json
+    ddx agent run --prompt ../prompt.md --harness script --model ../agent.script --json
+    ddx agent attempts --json
+    ddx agent show last --json
+    ddx agent log last --json
 """
 LINES = [line.strip() for line in LIFE.splitlines()]
 ANSWERS = [(place, line) for place, line in enumerate(LINES) if not line.startswith("git ")]
@@ -165,6 +183,8 @@ CODES = {
     "git merge --quiet --no-edit side": 1,  # a conflict that a person settles
     "ddx bead validate-ready --json": 1,
     "ddx bead doctor --json": 1,
+    "ddx agent execute-bead pay --harness script --model ../agent.script --no-merge --json": 1,
+    "ddx agent execute-bead bill --harness script --model ../other.script --no-merge --json": 1,
 }
 SEVERAL = "ddx bead show gone done checkout disputed strange epic bd-1 --json"
 LISTING = {
@@ -172,6 +192,7 @@ LISTING = {
     *("ddx bead events", "ddx bead evidence list", "ddx bead validate-ready"),
     *("ddx doc list", "ddx doc search", "ddx doc stamp", "ddx doc validate"),
     *("ddx exec list", "ddx exec history", "ddx metric list"),
+    *("ddx agent list", "ddx agent attempts", "ddx agent log"),
 }
 NOT_YET = {"pending-landing", "document-uncommitted"}
 """Blockers that only runs of agents cause."""
@@ -180,10 +201,10 @@ ROWS = {"bead-list", "bead-changed", "bead-shown", "bead-blocked", "bead-created
 """Answers with rows in them, where unknown keys are welcome (T-2); all others are ours alone."""
 
 COMPUTED = {"revision", "blocker", "blockers", "ready", "archived", "children", "dependents"}
-BY_NAME = {"statuses", "blocked", "changes", "against", "metrics", "env"}
+BY_NAME = {"statuses", "blocked", "changes", "against", "metrics", "env", "titles", "data"}
 """Objects of ours whose keys are data."""
 
-ANYTHING = {"from", "to"}
+ANYTHING = {"from", "to", "structured"}
 WRONG = {"a wrong": ["value"]}
 
 
@@ -192,7 +213,13 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     folder = tmp_path_factory.mktemp("answers")
     (folder / "drafts.yaml").write_text(DRAFTS, encoding="utf-8")
     (folder / "issues.jsonl").write_text(json.dumps(ISSUE), encoding="utf-8")
+    (folder / "prompt.md").write_text("What is this?", encoding="utf-8")
+    (folder / "agent.script").write_text(AGENT, encoding="utf-8")
+    (folder / "other.script").write_text("write bill.txt a line\n", encoding="utf-8")
     repository = Repository(folder)
+    settings = repository.home / ".config/ddx/config.yaml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"workspace: {{root: {folder}/workspaces}}\n", encoding="utf-8")
     metrics = repository.root / "docs/helix/06-iterate/metrics"
     metrics.mkdir(parents=True)
     (metrics / "start-up.yaml").write_text(METRIC, encoding="utf-8")

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ddx.console.spec import Command
 
 GROUPS = {
+    "agent": "hand beads to agents, prove what they made, land or keep it",
     "bead": "the work queue: file, find, claim, close",
     "bead dep": "what a bead waits for",
     "bead evidence": "what proves a bead",
@@ -19,6 +20,16 @@ GROUPS = {
 }
 
 COMMANDS = {
+    "agent list": "ddx.cli.agent.list",
+    "agent doctor": "ddx.cli.agent.doctor",
+    "agent execute-bead": "ddx.cli.agent.execute_bead",
+    "agent execute-loop": "ddx.cli.agent.execute_loop",
+    "agent run": "ddx.cli.agent.run",
+    "agent attempts": "ddx.cli.agent.attempts",
+    "agent show": "ddx.cli.agent.show",
+    "agent log": "ddx.cli.agent.log",
+    "agent land": "ddx.cli.agent.land",
+    "agent drop": "ddx.cli.agent.drop",
     "bead init": "ddx.cli.bead.init",
     "bead create": "ddx.cli.bead.create",
     "bead show": "ddx.cli.bead.show",

@@ -1,0 +1,1 @@
+"""`ddx agent`: one module a command."""
