@@ -1,4 +1,4 @@
-"""`helix demo`: documents and beads in a sample repository, with the real commands."""
+"""`helix demo`: documents, beads and an agent in a sample repository, with the real commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from ddx.git import run as git
 
 CLAIMANTS = 8
 LOST = 5
+NOT_LANDED = 1
 _TIMEOUT_S = 60.0
+
+_HONEST = "write prices.txt bell 4.50\nsay The price list is there.\nusage 1200 300 0.02"
+_BOASTFUL = "write opening.md from 9 to 5\nsay Everything is done."
+"""What the agents follow: `script` is a harness without a model."""
 
 
 class Sample:
@@ -27,33 +32,39 @@ class Sample:
         self._program = os.path.join(os.path.dirname(ddx.__file__), "__main__.py")
 
     def set_up(self) -> None:
-        for words in (
-            ("init", "--quiet", "--initial-branch=main"),
-            ("config", "user.name", "Demo"),
-            ("config", "user.email", "demo@example.invalid"),
-            ("commit", "--quiet", "--allow-empty", "-m", "an empty shop"),
-        ):
-            done = git(self.folder, *words)
-            if not done.ok:
-                raise DdxError(f"git {words[0]} failed in {self.folder}: {done.complaint}")
+        self._git("init", "--quiet", "--initial-branch=main")
+        self._git("config", "user.name", "Demo")
+        self._git("config", "user.email", "demo@example.invalid")
+        self._git("commit", "--quiet", "--allow-empty", "-m", "an empty shop")
+
+    def commit(self, message: str) -> None:
+        """All that is there: agents build on commits."""
+        self._git("add", "--all")
+        self._git("commit", "--quiet", "-m", message)
+        say(dim(f"  (git commit: {message})"))
 
     def run(self, *words: str) -> process.Result:
         return process.run(
             [sys.executable, "-I", "-S", self._program, *words],
             cwd=self.folder,
-            env=environment.for_children(),
+            env=environment.for_children({"HELIX_TRUST": "1"}),  # we wrote all that is in it
             timeout_s=_TIMEOUT_S,
         )
 
-    def show(self, *words: str) -> str:
-        """Run a command in front of the viewer; its answer."""
+    def show(self, *words: str, code: int = 0) -> str:
+        """Run a command in front of the viewer: what it told, then its answer."""
         say(dim("$ "), bold(f"ddx {' '.join(map(_quoted, words))}"))
         done = self.run(*words)
-        for line in (done.stdout + done.stderr).decode("utf-8", "replace").splitlines():
+        for line in (done.stderr + done.stdout).decode("utf-8", "replace").splitlines():
             say(f"  {line}")
-        if not done.ok:
-            raise DdxError(f"the demo's own command failed with exit {done.code}")
+        if done.code != code:
+            raise DdxError(f"the demo's own command ended with exit {done.code}, not {code}")
         return done.text.strip()
+
+    def _git(self, *words: str) -> None:
+        done = git(self.folder, *words)
+        if not done.ok:
+            raise DdxError(f"git {words[0]} failed in {self.folder}: {done.complaint}")
 
 
 def run(*, folder: str | None) -> int:
@@ -68,6 +79,7 @@ def run(*, folder: str | None) -> int:
     _plan(sample)
     winner = _race(sample)
     _change_of_mind(sample, winner)
+    _hand_over(sample)
     _look_back(sample)
     return 0
 
@@ -138,6 +150,23 @@ def _change_of_mind(sample: Sample, cart: str) -> None:
     sample.show("bead", "why", waiting)
 
 
+def _hand_over(sample: Sample) -> None:
+    _headline("An agent works in a clone of its own; what passes its checks lands")
+    sample.commit("documents and beads")
+    prices = sample.show(
+        *("bead", "create", "A price list", "--acceptance", 'prices.txt names "bell"'),
+        *("--set", f"script={_HONEST}"),
+    )
+    sample.show("agent", "execute-bead", prices, "--harness", "script")
+    _headline("What an agent says proves nothing: this one wrote another file, and it is kept")
+    hours = sample.show(
+        *("bead", "create", "Opening hours", "--acceptance", "opening.txt exists"),
+        *("--set", f"script={_BOASTFUL}"),
+    )
+    sample.show("agent", "execute-bead", hours, "--harness", "script", code=NOT_LANDED)
+    sample.show("agent", "show", "last")
+
+
 def _look_back(sample: Sample) -> None:
     _headline("What happened, for a person who was not there")
     sample.show("bead", "status")
@@ -146,7 +175,7 @@ def _look_back(sample: Sample) -> None:
     sample.show("bead", "diff")
     say()
     say(bold("That is the ground"), " that the supervisor will stand on; it comes next.")
-    say(f"Look around: cd {sample.folder} && ddx bead list, or open documents.svg there")
+    say(f"Look around: cd {sample.folder} && ddx agent attempts, or open documents.svg there")
 
 
 def _headline(text: str) -> None:
