@@ -2,7 +2,8 @@
 
 A program of its own, `python -I -S shim.py CONTROL STATUS SIZE GRACE_S NAME`, because a child
 subreaper eats the exit codes of all other children. Every check pays for its start, so it
-imports nothing of ours, and of the library only what is written in C.
+imports nothing of ours, and of the library only what is written in C; compiled already, it comes
+on CONTROL, too (see `ddx.supervision.lifeline`).
 
 CONTROL  a pipe whose other end the controller alone holds. Its first SIZE bytes say what to start
          (see `Order`). Each byte after them asks us to stop: the first by the ladder (interrupt,
@@ -65,7 +66,7 @@ class Family:
         self.is_abandoned = False
         self.strays: set[int] = set()
         self._asks = 0
-        self._control, self._signals, self._reaps = control, signals, reaps
+        self._signals, self._reaps = signals, reaps
         self._childless = False
         self._killed: set[int] = set()
         self._news = poll()
