@@ -16,8 +16,8 @@ _LOOKS = 5
 """How often we look at the processes within the idle limit."""
 _BETWEEN_LOOKS_S = 5.0
 """At the longest."""
-_BUSY = 0.01
-"""Of one core: with less than that a program only ticks, as node does while it hangs."""
+_BUSY = 0.1
+"""Of one core: with less than that a program only ticks. A codex that hangs uses 4 % (measured)."""
 _SHIM_S = 20.0
 """What the shim may need besides the pauses of the ladder; after that it hangs itself."""
 
