@@ -21,6 +21,7 @@ from ddx.execution.preparing import SetupFailed, prepare
 from ddx.execution.record import MANIFEST, PROMPT, USAGE, Record, new_attempt_id
 from ddx.execution.results import masked_reply, result_row
 from ddx.execution.sandbox import wrapper
+from ddx.execution.shapes import find_misfit
 from ddx.execution.verdict import reason_of_call
 from ddx.execution.workspace import workspace_path
 from ddx.git import commit_id
@@ -109,7 +110,15 @@ def ask_once(
         record.finish(_result(facts, Called(Reply(End.CRASHED, reason=reason))))
         raise
     record.finish(_result(changed(facts, paths=paths), called))
-    return masked_reply(called.reply, site.masker)
+    return masked_reply(_fitting(called.reply, schema), site.masker)
+
+
+def _fitting(reply: Reply, schema: str) -> Reply:
+    """What does not fit the schema is no structured reply, whoever says that it is."""
+    if not schema or reply.structured is None:
+        return reply
+    misfit = find_misfit(reply.structured, schema)
+    return changed(reply, structured=None, reason=misfit) if misfit else reply
 
 
 def _fix_base(project: Project, base: str) -> Target:

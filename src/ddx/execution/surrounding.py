@@ -48,7 +48,8 @@ def child_environment(
             found.setdefault(f"GIT_{role}_NAME", author.name)
             found.setdefault(f"GIT_{role}_EMAIL", author.email)
     found["PATH"] = with_our_commands(found.get("PATH", os.defpath))
-    kept = {name: text for name, text in found.items() if name not in said}
+    # Some programs believe PWD more than the folder they were started in (opencode: tried).
+    kept = {name: text for name, text in found.items() if name not in (*said, "PWD", "OLDPWD")}
     return {**kept, **{name: text for name, text in said.items() if text}}
 
 
