@@ -57,6 +57,11 @@ class Lock:
         self._command = command
         self._fd = -1
 
+    @property
+    def fd(self) -> int:
+        """For a child that must hold the lock on, should we die."""
+        return self._fd
+
     def __enter__(self) -> Lock:
         deadline = self._clock.now_ns() + int(self._wait_s * 1e9)
         pause = _FIRST_PAUSE_S

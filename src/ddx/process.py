@@ -63,12 +63,16 @@ def run(
     env: Mapping[str, str],
     timeout_s: float,
     stdin: bytes = b"",
+    holding: Sequence[int] = (),
 ) -> Result:
-    """Run a program to its end, in a group of its own; its children die with it at the limit."""
+    """Run a program to its end, in a group of its own; its children die with it at the limit.
+
+    The locks that it is `holding` with us are free only when it has ended, too.
+    """
     import signal
     import subprocess
 
-    with _start(argv, cwd=cwd, env=env, stdin=subprocess.PIPE) as child:
+    with _start(argv, cwd=cwd, env=env, stdin=subprocess.PIPE, holding=holding) as child:
         try:
             out, err = child.communicate(stdin, timeout=timeout_s)
         except subprocess.TimeoutExpired:
@@ -118,7 +122,14 @@ def run_streamed(
         return Ending(child.wait(), timed_out)
 
 
-def _start(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: int) -> Popen[bytes]:
+def _start(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    stdin: int,
+    holding: Sequence[int] = (),
+) -> Popen[bytes]:
     import subprocess
 
     try:
@@ -130,6 +141,7 @@ def _start(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: int)
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            pass_fds=holding,
         )
     except OSError as problem:
         raise DdxError(f"cannot start {argv[0]}: {problem.strerror}") from problem

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ddx.clock import Clock
     from ddx.execution.model import Proof
     from ddx.execution.reserved import Reserved
+    from ddx.files import Lock
     from ddx.git.landing import Worktree
     from ddx.git.repository import Repository
     from ddx.process import Result
@@ -158,7 +159,7 @@ def land(
 
     Whatever the answer, the operator's files are as he left them, or as the new commit has them.
     """
-    with landing_lock(project, clock, turn_patience_s):
+    with landing_lock(project, clock, turn_patience_s) as turn:
         unfinished = mend_cut_off(project, target.repository, clock)
         if unfinished:
             return Held(unfinished)
@@ -179,7 +180,7 @@ def land(
             if reason := candidate.still_valid(tip):
                 return Drifted(reason)
             _require_nothing_reserved(target, candidate, tip, joined)
-            settled = _move(project, target, worktree, tip, joined, clock)
+            settled = _move(project, target, worktree, tip, joined, turn, clock)
             if settled is not None:
                 return settled
     return Held(f"{target.name} was in other hands {_ROUNDS} times when the work was about to land")
@@ -279,17 +280,28 @@ def _require_nothing_reserved(target: Target, candidate: Candidate, tip: str, ne
 
 
 def _move(
-    project: Project, target: Target, worktree: Worktree | None, tip: str, new: str, clock: Clock
+    project: Project,
+    target: Target,
+    worktree: Worktree | None,
+    tip: str,
+    new: str,
+    turn: Lock,
+    clock: Clock,
 ) -> Settled | None:
-    """None if someone was faster, so that everything must be looked at again."""
+    """None if someone was faster, so that everything must be looked at again.
+
+    The git that moves the branch holds our turn as well: if we die, nobody acts before it ends.
+    """
     locks = landing.landing_locks(target.repository, worktree, target.branch)
     if lock := wait_for(locks, clock):
         return Held(about(lock))
+    folder = worktree.folder if worktree else ""
+    since_ns = begin(project, Intent(target.branch, folder, tip, new))
     if worktree is None:
-        landing.move_branch(target.repository, target.branch, new, expected=tip)
+        landing.move_branch(target.repository, target.branch, new, expected=tip, holding=turn.fd)
+        forget(project)
         return Moved(new) if has_landed(target, new) else None
-    since_ns = begin(project, Intent(target.branch, worktree.folder, tip, new))
-    done = landing.fast_forward(worktree, target.branch, new)
+    done = landing.fast_forward(worktree, target.branch, new, holding=turn.fd)
     if has_landed(target, new):
         forget(project)
         return Moved(new)

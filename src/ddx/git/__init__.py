@@ -34,13 +34,19 @@ def run(
     env: Mapping[str, str] | None = None,
     settings: Sequence[str] = (),
     timeout_s: float = _TIMEOUT_S,
+    holding: Sequence[int] = (),
 ) -> Result:
     """One git command in `folder`; what its failure means is the caller's to say."""
     argv = ["git", "-C", folder]
     for setting in (*_QUIET, *settings):
         argv += ["-c", setting]
     return process.run(
-        [*argv, *words], cwd=folder, env=for_children(env), timeout_s=timeout_s, stdin=stdin
+        [*argv, *words],
+        cwd=folder,
+        env=for_children(env),
+        timeout_s=timeout_s,
+        stdin=stdin,
+        holding=holding,
     )
 
 

@@ -8,6 +8,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
+from ddx.environment import ATTEMPT
 from ddx.errors import DdxError
 from ddx.git import require, run
 from ddx.values import value
@@ -151,7 +152,7 @@ def merge_trees(repository: Repository, ours: str, theirs: str) -> str | Conflic
     return tree
 
 
-def fast_forward(worktree: Worktree, branch: str, commit: str) -> Result:
+def fast_forward(worktree: Worktree, branch: str, commit: str, *, holding: int) -> Result:
     """Move the branch and its checkout to a later commit; git refuses to overwrite any file.
 
     Nothing that the operator set for his own merges counts. Only `branch` can move: on any other,
@@ -168,14 +169,17 @@ def fast_forward(worktree: Worktree, branch: str, commit: str) -> Result:
             env={"HELIX_MERGE_OPTIONS": "--no-verify-signatures"},
             settings=("merge.verifySignatures=true", "submodule.recurse=false"),
             timeout_s=_PATIENT_S,
+            holding=(holding,),
         )
     )
 
 
-def move_branch(repository: Repository, branch: str, commit: str, *, expected: str) -> bool:
+def move_branch(
+    repository: Repository, branch: str, commit: str, *, expected: str, holding: int
+) -> bool:
     """Move a branch that is checked out nowhere; False if it is no longer where we saw it."""
     words = ("update-ref", "-m", "helix: land an attempt", branch, commit, expected)
-    return run(repository.checkout, *words).ok
+    return run(repository.checkout, *words, holding=(holding,)).ok
 
 
 # -- refs of our own ----------------------------------------------------------------------------
@@ -183,7 +187,8 @@ def move_branch(repository: Repository, branch: str, commit: str, *, expected: s
 
 def pin(folder: str, attempt: str, commit: str) -> None:
     """The base of an attempt stays, whatever the operator does to his branches meanwhile."""
-    require(run(folder, "update-ref", PINNED + _part(attempt), commit), "git update-ref")
+    words = ("update-ref", PINNED + _part(attempt), commit)
+    require(run(folder, *words, env={ATTEMPT: attempt}), "git update-ref")
 
 
 def unpin(folder: str, attempt: str) -> None:
