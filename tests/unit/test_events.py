@@ -132,3 +132,21 @@ def test_any_id_has_a_folder_of_its_own_inside_ours(one, other):  # T-3
 def test_an_endless_id_has_a_short_folder():  # T-3
     assert len(attachment_name("x" * 5000)) < 200
     assert attachment_name("x" * 5000) != attachment_name("x" * 5001)
+
+
+def test_a_close_that_a_crash_cut_off_stands_once_and_a_second_close_twice(tmp_path):  # T-6
+    attachments = Attachments(str(tmp_path))
+
+    def closed(at):
+        return event("closed", summary="done", body="c0ffee", actor="helix", at=at)
+
+    noted = event("note", summary="half-way", actor="mara", at="2026-01-01T00:00:00Z")
+    first, again = closed("2026-01-02T00:00:00Z"), closed("2026-01-02T00:00:09Z")
+    attachments.add("app-1", (noted, first))
+    attachments.add("app-1", (noted, again))
+    assert attachments.events("app-1") == (noted, again)
+
+    reopened = event("reopened", summary="not yet", actor="mara", at="2026-01-03T00:00:00Z")
+    later = closed("2026-01-04T00:00:00Z")
+    attachments.add("app-1", (reopened, later))
+    assert attachments.events("app-1") == (noted, again, reopened, later)

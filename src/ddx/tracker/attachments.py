@@ -31,11 +31,23 @@ class Attachments:
         return tuple(_event(self.path(bead_id), n, line) for n, line in enumerate(lines, start=1))
 
     def add(self, bead_id: str, events: tuple[Row, ...]) -> None:
-        """Before the row lets go of them, so a crash between leaves them twice, never none."""
-        everything = joined(self.events(bead_id), events)
+        """Before the row lets go of them, so a crash between leaves them twice, never none.
+
+        A last event that is told again in the same words, after nothing new, is the one that a
+        crash cut off.
+        """
+        kept = self.events(bead_id)
+        if kept and events and _words(kept[-1]) == _words(events[-1]):
+            is_again = all(happened in kept for happened in events[:-1])
+            kept = kept[:-1] if is_again else kept
+        everything = joined(kept, events)
         if everything:
             lines = (to_bytes(dict(sorted(item.items()))) + b"\n" for item in everything)
             replace(self.path(bead_id), tuple(lines), near=self.folder)
+
+
+def _words(happened: Row) -> Row:
+    return {**happened, "created_at": ""}
 
 
 def _event(path: str, number: int, line: bytes) -> Row:
