@@ -95,12 +95,13 @@ def _option(flag: Flag) -> click.Option:
         "choice": click.Choice(flag.choices),
         "text": click.STRING,
     }
+    names = [flag.name, *([flag.also] if flag.also else []), flag.key]
     if flag.kind == "switch":
-        return click.Option([flag.name, flag.key], is_flag=True, help=flag.meaning)
+        return click.Option(names, is_flag=True, help=flag.meaning)
     # A default of None is one for click: it would satisfy what is required.
     default: dict[str, Any] = {} if flag.default is None else {"default": flag.default}
     return click.Option(
-        [flag.name, flag.key],
+        names,
         type=kinds[flag.kind],
         multiple=flag.many,
         required=flag.required,
