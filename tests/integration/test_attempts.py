@@ -257,6 +257,15 @@ def test_a_batch_is_one_commit_with_a_trailer_for_each(tmp_path: Path) -> None: 
     assert {row["status"] for row in workshop.rows().values()} == {"closed"}
 
 
+def test_a_failed_batch_charges_nobody(tmp_path: Path) -> None:  # S-8
+    workshop = make_workshop(
+        tmp_path / "w", writes("app-1", "a.txt"), writes("app-2", "b.txt", verify=["false"])
+    )
+    workshop.agent("execute-bead", "app-1", "app-2", "--harness", "script", code=1)
+    assert not any("attempts" in row for row in workshop.rows().values())
+    assert {row["status"] for row in workshop.rows().values()} == {"open"}
+
+
 def test_no_merge_keeps_the_proven_work_at_a_ref(workshop: Workshop) -> None:
     before = workshop.tip()
     done = workshop.agent(

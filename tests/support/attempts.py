@@ -79,7 +79,10 @@ class Workshop(Repository):
         )
 
     def attempts(self) -> list[str]:
-        return sorted(path.name for path in (self.folder / "executions").glob("2*"))
+        """In the order in which they began."""
+        records = (self.folder / "executions").glob("2*")
+        begun = {path.name: (path / "intent.json").stat().st_mtime_ns for path in records}
+        return sorted(begun, key=lambda name: (name[:15], begun[name]))
 
     def unfinished(self) -> list[str]:
         """Records that still have something to do."""

@@ -6,6 +6,7 @@ record and the close are `work.py`'s: an attempt knows nothing of the tracker bu
 
 from __future__ import annotations
 
+from posixpath import relpath
 from typing import TYPE_CHECKING
 
 from ddx.errors import NotFound
@@ -59,8 +60,8 @@ class Task:
     merge: bool = True
 
     def project_paths(self, paths: tuple[str, ...]) -> tuple[str, ...]:
-        """As the project calls them; it may be a folder of its repository."""
-        return tuple(path.removeprefix(self.target.repository.prefix) for path in paths)
+        """As the project calls them: seen from its own folder of the repository."""
+        return tuple(relpath(path, self.target.repository.prefix or ".") for path in paths)
 
     @property
     def facts(self) -> Facts:
@@ -130,7 +131,17 @@ def _judged(
 
     def prove_tree(commit: str, *, again: bool = True) -> Proof:
         paths = task.project_paths(facts.paths)
-        return prove(task, room, record, commit, paths, clock=clock, stop=stop, again=again)
+        return prove(
+            task,
+            room,
+            record,
+            commit,
+            paths,
+            clock=clock,
+            stop=stop,
+            again=again,
+            reply=called.reply,
+        )
 
     proof = prove_tree(facts.result or facts.base, again=False)
     facts = changed(facts, checks=proof.checks, measured=proof.measured)

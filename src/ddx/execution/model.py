@@ -99,9 +99,24 @@ class Limits:
     """The budget is what is left of the whole run's: to reach it is not the bead's fault."""
 
 
+@value
+class Product:
+    """What an agent has left behind, before anybody believes it."""
+
+    folder: str
+    """Where the project lies in the workspace."""
+    base: str
+    commit: str
+    """The tree in question: the agent's own, its merge, or the base if nothing was made."""
+    paths: tuple[str, ...]
+    """What the agent changed, seen from the project; outside of it, they begin with `../`."""
+    reply: Reply | None = None
+    """None: nobody was asked, what was kept earlier is to land."""
+
+
 if TYPE_CHECKING:
-    Prover: TypeAlias = Callable[[str, tuple[str, ...]], tuple["Check", ...]]
-    """Given where the project lies in the workspace and what was changed there: all checks."""
+    Prover: TypeAlias = Callable[[Product], tuple["Check", ...]]
+    """All checks of one product; asked again where a merge is to land."""
 
 
 @value

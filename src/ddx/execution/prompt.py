@@ -57,6 +57,11 @@ def write_prompt(
         Section("The tracker", _TRACKER),
         Section("When you are done", _ENDING),
     ]
+    return render(sections)
+
+
+def render(sections: Iterable[Section]) -> str:
+    """Sections as an agent reads them; what is quoted cannot end its own quotation."""
     return "\n".join(_rendered(section) for section in sections if section.text.strip())
 
 

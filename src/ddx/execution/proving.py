@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ddx.execution.checks import plan_checks, run_checks
-from ddx.execution.model import Proof
+from ddx.execution.model import Product, Proof
 from ddx.execution.record import CHECKS
 from ddx.execution.results import check_row
 from ddx.text import listed
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ddx.execution.attempt import Task
     from ddx.execution.preparing import Room
     from ddx.execution.record import Record
+    from ddx.harnesses.base import Reply
     from ddx.supervision import StopRequest
 
 
@@ -30,6 +31,7 @@ def prove(
     clock: Clock,
     stop: StopRequest,
     again: bool = False,
+    reply: Reply | None = None,
 ) -> Proof:
     """Run everything that is asked of the beads; `paths` are what the attempt changed.
 
@@ -41,8 +43,8 @@ def prove(
     if removed:
         record.tell("removed-ignored", listed(removed[:20]), count=len(removed))
     if task.preparation.checks is not None:
-        proof = Proof(commit, task.preparation.checks(room.path, tuple(paths)))
-        return _recorded(proof, record)
+        product = Product(room.path, task.target.base, commit, tuple(paths), reply)
+        return _recorded(Proof(commit, task.preparation.checks(product)), record)
     plan = plan_checks(
         task.beads,
         room.governing,

@@ -44,6 +44,7 @@ LARGEST_LOG = 64 << 20
 
 _LOCK = "lock"
 _UNBORN = ".new-"
+_SECOND = len("20260102T030405")
 _STILLBORN_AFTER_NS = 3600 * 10**9
 
 
@@ -213,7 +214,19 @@ def attempts(project: Project) -> list[str]:
         names = os.listdir(project.ddx(FOLDER))
     except FileNotFoundError:
         return []
-    return sorted(name for name in names if name[:1].isdigit())
+    known = sorted(name for name in names if name[:1].isdigit())
+    seconds = [name[:_SECOND] for name in known]
+    if len(set(seconds)) == len(seconds):
+        return known
+    return sorted(known, key=lambda name: (name[:_SECOND], _begun_ns(project, name), name))
+
+
+def _begun_ns(project: Project, attempt: str) -> int:
+    """Within one second the ids say nothing of the order."""
+    try:
+        return os.stat(project.ddx(FOLDER, attempt, INTENT)).st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def unfinished(project: Project) -> list[str]:

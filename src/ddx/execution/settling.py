@@ -76,7 +76,7 @@ def release(claims: Claims, bead_id: str, outcome: Outcome) -> None:
         kind=ATTEMPT_EVENT,
         summary=f"{word_of(outcome)}, {outcome.status}: {facts.reason}",
         body="\n".join(lines),
-        charged=outcome.status in CHARGED,
+        charged=outcome.status in CHARGED and len(facts.beads) == 1,  # S-8: a batch costs nobody
     )
 
 

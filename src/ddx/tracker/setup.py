@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 DRIVER = "merge.ddx-beads"
 _IGNORED = "# What ddx keeps for itself; the tracker's own files are for git.\n" + "".join(
-    f"/{name}\n" for name in ("backups/", "cache/", "executions/", "state/", "*.tmp-*")
+    f"/{name}\n"
+    for name in ("backups/", "cache/", "executions/", "run-state.json", "state/", "*.tmp-*")
 )
 _ATTRIBUTES = """\
 beads.jsonl merge=ddx-beads

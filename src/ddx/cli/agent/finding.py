@@ -11,8 +11,6 @@ from ddx.cli.place import CLOCK, tell
 from ddx.errors import CorruptFile, NotFound, UsageError
 from ddx.execution.record import (
     EVENTS,
-    FOLDER,
-    INTENT,
     RESULT,
     USAGE,
     Kept,
@@ -77,7 +75,7 @@ class Attempt:
 
 def read_attempts(project: Project, *, bead: str = "") -> Iterator[Attempt]:
     """Newest first, of one bead or all; one that cannot be read is named and left out."""
-    names = _oldest_first(project)
+    names = attempts(project)
     refs = _refs(project) if names else {}
     for name in reversed(names):
         try:
@@ -92,7 +90,7 @@ def read_attempts(project: Project, *, bead: str = "") -> Iterator[Attempt]:
 
 def find_attempt(project: Project, name: str) -> Attempt:
     """By its id, by a part that no other begins or ends with, or the newest by `last`."""
-    known = _oldest_first(project)
+    known = attempts(project)
     if name == NEWEST and known:
         found = known[-1:]
     elif name in known:
@@ -127,18 +125,6 @@ def _attempt(project: Project, record: Kept, refs: Mapping[str, str]) -> Attempt
         record = read_record(project, record.attempt)
         state = State.ENDED if record.result else State.DIED
     return Attempt(record, state, _last_sign(record), refs.get(record.attempt, ""))
-
-
-def _oldest_first(project: Project) -> list[str]:
-    """By the second that begins their ids; within one, by when the record was made."""
-
-    def made_ns(name: str) -> int:
-        try:
-            return os.stat(project.ddx(FOLDER, name, INTENT)).st_mtime_ns
-        except FileNotFoundError:
-            return 0
-
-    return sorted(attempts(project), key=lambda name: (name.partition("-")[0], made_ns(name)))
 
 
 def _refs(project: Project) -> dict[str, str]:
