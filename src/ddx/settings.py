@@ -7,7 +7,7 @@ import os
 from ddx import __version__
 from ddx.environment import variable
 from ddx.files import Identity, identity_of
-from ddx.settings_keys import KEYS, read_variable
+from ddx.settings_keys import SUBSTRATE, read_variable
 from ddx.values import value
 
 TYPE_CHECKING = False
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ddx.clock import Clock
     from ddx.project import Project
+    from ddx.settings_keys import Table
     from ddx.settings_values import (
         BudgetSettings,
         HarnessSettings,
@@ -132,46 +133,58 @@ class Settings:
         return entries
 
 
-def user_file() -> str:
+def user_file(program: str = "ddx") -> str:
     home = variable("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    return os.path.join(home, "ddx", "config.yaml")
+    return os.path.join(home, program, "config.yaml")
 
 
 def read_settings(project: Project, *, clock: Clock) -> Settings:
     """What holds for a project now; a file that has not changed is not read again."""
-    found = {name: key.default for name, key in KEYS.items()}
-    origins = dict.fromkeys(KEYS, "default")
-    for path, said in _files(project, clock=clock):
+    files = (user_file(), project.ddx("config.yaml"))
+    found, origins = read_layers(
+        SUBSTRATE, files, cache=project.ddx("cache", "settings.json"), clock=clock
+    )
+    return Settings(found, origins)
+
+
+def read_layers(
+    table: Table, files: tuple[str, ...], *, cache: str, clock: Clock
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Each setting and where it came from: variables over files, a later file over an earlier.
+
+    Without a `cache` nothing is written.
+    """
+    found = {name: key.default for name, key in table.keys.items()}
+    origins = dict.fromkeys(table.keys, "default")
+    for path, said in _read_files(table, files, cache=cache, clock=clock):
         for name, given in said.items():
             found[name], origins[name] = given, path
-    for name, key in KEYS.items():
+    for name, key in table.keys.items():
         given = variable(key.variable) if key.variable else ""
         if given:
-            found[name], origins[name] = read_variable(name, given), f"${key.variable}"
-    return Settings(found, origins)
+            found[name] = read_variable(name, given, table=table)
+            origins[name] = f"${key.variable}"
+    return found, origins
 
 
 def _number(given: Any) -> float | None:
     return None if given is None else float(given)
 
 
-def _files(project: Project, *, clock: Clock) -> list[tuple[str, dict[str, Any]]]:
-    """The user's file, then the project's: each a plain table of the keys that it sets."""
-    stands = [
-        (path, identity)
-        for path in (user_file(), project.ddx("config.yaml"))
-        if (identity := identity_of(path)) is not None
-    ]
+def _read_files(
+    table: Table, files: tuple[str, ...], *, cache: str, clock: Clock
+) -> list[tuple[str, dict[str, Any]]]:
+    """Those that are there, in their order: each a plain table of the keys that it sets."""
+    stands = [(path, identity) for path in files if (identity := identity_of(path)) is not None]
     if not stands:
         return []
     from ddx.settings_file import load, parse, save
 
-    cache = project.ddx("cache", "settings.json")
     mark = f"{__version__} " + "".join(f"{path} {identity} " for path, identity in stands)
-    kept = load(cache, mark)
+    kept = load(cache, mark) if cache else None
     if kept is None:
-        kept = [parse(path) for path, _ in stands]
-        if all(_is_settled(identity, clock) for _, identity in stands):
+        kept = [parse(path, table) for path, _ in stands]
+        if cache and all(_is_settled(identity, clock) for _, identity in stands):
             save(cache, mark, kept)
     return [(path, said) for (path, _), said in zip(stands, kept, strict=True)]
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from ddx.errors import UsageError
 from ddx.fastjson import dumps, loads
 from ddx.files import replace
-from ddx.settings_keys import NAMED, checked
+from ddx.settings_keys import SUBSTRATE, checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from ddx.settings_keys import Table
 
-def parse(path: str) -> dict[str, Any]:
+
+def parse(path: str, table: Table = SUBSTRATE) -> dict[str, Any]:
     """The keys that a file sets, with all their dots; every mistake names its line."""
     import yaml
 
@@ -26,24 +28,27 @@ def parse(path: str) -> dict[str, Any]:
             raise _broken(path, problem) from None
     if top is None or top.tag == "tag:yaml.org,2002:null":
         return {}
-    return dict(_settings(path, reader, top))
+    return dict(_settings(path, reader, top, table))
 
 
-def _settings(path: str, reader: Any, top: Any) -> list[tuple[str, Any]]:
+def _settings(path: str, reader: Any, top: Any, table: Table) -> list[tuple[str, Any]]:
     found: dict[str, Any] = {}
-    for full, node in _keys(path, top):
+    for full, node in _keys(path, top, table):
         where = f"{path}:{node.start_mark.line + 1}"
         if full in found:
             raise UsageError(f"{where}: {full} is set twice")
-        found[full] = checked(full, _value(path, reader, node), where=where)
+        found[full] = checked(full, _value(path, reader, node), where=where, table=table)
     return list(found.items())
 
 
-def _keys(path: str, top: Any) -> Iterator[tuple[str, Any]]:
+def _keys(path: str, top: Any, table: Table) -> Iterator[tuple[str, Any]]:
     """Each key with all its dots, and the node that holds its value."""
     for section, inner in _pairs(path, top):
+        if section in table.keys or (inner.id != "mapping" and section not in _sections(table)):
+            yield section, inner
+            continue
         for name, node in _pairs(path, inner):
-            if section not in NAMED:
+            if section not in table.named:
                 yield f"{section}.{name}", node
                 continue
             where = f"{path}:{node.start_mark.line + 1}"
@@ -56,10 +61,14 @@ def _keys(path: str, top: Any) -> Iterator[tuple[str, Any]]:
             if not fields:
                 raise UsageError(
                     f"{where}: {section}.{name} says nothing",
-                    hint=f"give it one of: {', '.join(NAMED[section])}",
+                    hint=f"give it one of: {', '.join(table.named[section])}",
                 )
             for field, value in fields:
                 yield f"{section}.{name}.{field}", value
+
+
+def _sections(table: Table) -> set[str]:
+    return {*table.named, *(name.partition(".")[0] for name in table.keys)}
 
 
 def _value(path: str, reader: Any, node: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Every setting of the substrate: what it may be, and what it is when nobody says (C-6)."""
+"""Every setting of the substrate: what it may be, and what it is when nobody says (C-6).
+
+The rules hold for any table of settings: the policy brings one of its own.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,14 @@ class Key:
     meaning: str
     choices: tuple[str, ...] = ()
     variable: str = ""
+
+
+@value
+class Table:
+    """Every setting of one file: single ones, and sections whose entries people name themselves."""
+
+    keys: Mapping[str, Key]
+    named: Mapping[str, Mapping[str, Key]] = {}
 
 
 KEYS: Mapping[str, Key] = {
@@ -95,64 +106,77 @@ NAMED: Mapping[str, Mapping[str, Key]] = {
 }
 """Sections whose entries people name themselves: `harnesses.mine.kind`."""
 
+SUBSTRATE = Table(KEYS, NAMED)
+
+_NUMBERS = ("amount", "count", "number", "whole")
 _WANTED = {
+    "amount": "a number from 0 to a billion",
     "argv": "a list of texts that begins with a program",
     "count": "a whole number from 1 to a billion",
     "folder": "an absolute path, or one that begins with ~/",
     "name": "a text that is not empty",
     "number": "a number above 0, at most a billion",
     "paths": "a list of paths inside of the project",
+    "route": "desktop, an http address, or a program with its arguments as a list",
     "switch": "true or false",
     "text": "a text",
     "texts": "a list of texts",
     "variables": "a table of variables, each with a text",
+    "whole": "a whole number from 0 to a billion",
 }
 
 
-def checked(name: str, given: Any, *, where: str) -> Any:
+def checked(name: str, given: Any, *, where: str, table: Table = SUBSTRATE) -> Any:
     """A setting's value, or an error that says where and what it may be."""
-    key = _key(name, where=where)
+    key = _key(name, table, where=where)
     if _fits(key, given):
         return given
     raise UsageError(f"{where}: {name} must be {wanted(key)}, not {given!r}")
 
 
-def read_variable(name: str, text: str) -> Any:
+def read_variable(name: str, text: str, *, table: Table = SUBSTRATE) -> Any:
     """The same for what comes as the text of a variable."""
-    key = KEYS[name]
+    key = table.keys[name]
     given: Any = text
-    if key.kind in ("count", "number"):
+    if key.kind in _NUMBERS:
         try:
             number = float(text)
             given = int(number) if number.is_integer() else number
-        except ValueError:
+        except (ValueError, OverflowError):
             pass
-    return checked(name, given, where=f"${key.variable}")
+    return checked(name, given, where=f"${key.variable}", table=table)
 
 
 def wanted(key: Key) -> str:
     """What a setting may be, in words."""
-    return f"one of {', '.join(key.choices)}" if key.kind == "choice" else _WANTED[key.kind]
+    choices = ", ".join(key.choices)
+    match key.kind:
+        case "choice":
+            return f"one of {choices}"
+        case "choices":
+            return f"a list of some of {choices}"
+        case kind:
+            return _WANTED[kind]
 
 
-def _key(name: str, *, where: str) -> Key:
+def _key(name: str, table: Table, *, where: str) -> Key:
     section, _, rest = name.partition(".")
     entry, _, field = rest.partition(".")
-    fields = NAMED.get(section)
-    key = KEYS.get(name) if fields is None else fields.get(field)
+    fields = table.named.get(section)
+    key = table.keys.get(name) if fields is None else fields.get(field)
     if key is not None:
         return key
-    hint = f"the settings are: {', '.join(sorted((*KEYS, *named_keys())))}"
+    hint = f"the settings are: {', '.join(sorted((*table.keys, *named_keys(table))))}"
     if fields is not None:
         hint = f"the settings of {section}.{entry} are: {', '.join(fields)}"
     raise UsageError(f"{where}: unknown setting {name!r}", hint=hint)
 
 
-def named_keys() -> dict[str, Key]:
+def named_keys(table: Table = SUBSTRATE) -> dict[str, Key]:
     """The settings of named entries, as they are written down: `harnesses.<name>.kind`."""
     return {
         f"{section}.<name>.{field}": key
-        for section, fields in NAMED.items()
+        for section, fields in table.named.items()
         for field, key in fields.items()
     }
 
@@ -178,12 +202,34 @@ def _fits(key: Key, given: Any) -> bool:
             )
         case "choice":
             return given in key.choices
+        case "choices":
+            return _are_texts(given) and bool(given) and set(given) <= set(key.choices)
+        case "route":
+            return _is_route(given)
         case "switch":
             return isinstance(given, bool)
-        case "count":
-            return _is_number(given) and given >= 1 and given == int(given)
         case _:
-            return _is_number(given) and given > 0
+            return _is_number(given) and _has_size(key.kind, given)
+
+
+def _has_size(kind: str, given: float) -> bool:
+    match kind:
+        case "count":
+            return given >= 1 and given == int(given)
+        case "whole":
+            return given >= 0 and given == int(given)
+        case "amount":
+            return given >= 0
+        case _:
+            return given > 0
+
+
+def _is_route(given: Any) -> bool:
+    """Where word of something goes: to the screen, to an address, or to a program."""
+    if isinstance(given, str):
+        is_address = given.startswith(("https://", "http://"))
+        return _is_text(given) and (given == "desktop" or is_address)
+    return _are_texts(given) and bool(given) and bool(given[0].strip())
 
 
 def _is_text(given: Any) -> bool:
