@@ -1,0 +1,168 @@
+"""What follows each way in which an attempt may end (S-35, S-10, D-7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ddx.execution.model import CHARGED, Status
+from helix.policy.aftermath import (
+    WAYS,
+    AwaitLanding,
+    Block,
+    Completed,
+    Guide,
+    Park,
+    Polish,
+    Retry,
+    RunAlone,
+    Skip,
+    Stop,
+    follow,
+)
+from helix.policy.backoff import delay_s
+from helix.policy.model import Rules
+
+RULES = Rules()
+
+
+def test_no_status_is_missing() -> None:  # S-35
+    assert set(WAYS) == set(Status)
+
+
+@pytest.mark.parametrize(
+    ("status", "alone", "in_batch"),
+    [
+        (Status.SUCCESS, Completed, Completed),
+        (Status.ALREADY_SATISFIED, Completed, Completed),
+        (Status.CHECK_FAILED, Retry, RunAlone),
+        (Status.RATCHET_FAILED, Retry, RunAlone),
+        (Status.NOTHING_DONE, Retry, RunAlone),
+        (Status.AGENT_FAILED, Retry, RunAlone),
+        (Status.TIMEOUT, Retry, RunAlone),
+        (Status.LAND_CONFLICT, Retry, RunAlone),
+        (Status.AUTHORITY, Guide, RunAlone),
+        (Status.DRIFT, Polish, RunAlone),
+        (Status.OPERATOR_EDITS, AwaitLanding, AwaitLanding),
+        (Status.UNMERGED, AwaitLanding, AwaitLanding),
+        (Status.HARNESS_FAULT, Park, Park),
+        (Status.INTERRUPTED, Stop, Stop),
+    ],
+)
+def test_each_status_has_what_follows(  # S-35, S-8, S-23, X-13, X-27
+    status: Status, alone: type, in_batch: type
+) -> None:
+    found = follow(status, 1, RULES)
+    assert type(found) is alone
+    assert found.reason
+    assert type(follow(status, 1, RULES, was_batch=True)) is in_batch
+
+
+@pytest.mark.parametrize("status", sorted(CHARGED - {Status.AUTHORITY}))
+def test_what_is_charged_is_retried_and_then_blocked(status: Status) -> None:  # D-7, S-10
+    steps = [follow(status, attempts, RULES) for attempts in (1, 2, 3, 4)]
+    rests = [step.after_s for step in steps if isinstance(step, Retry)]
+    assert rests == [5, 10, 20]
+    assert isinstance(steps[3], Block)
+    assert steps[3].attempts == 4
+
+
+@pytest.mark.parametrize("status", sorted(set(Status) - CHARGED))
+def test_what_is_not_charged_never_blocks(status: Status) -> None:  # X-15
+    assert not isinstance(follow(status, 99, RULES), Block | Retry)
+
+
+def test_a_higher_limit_reaches_the_longest_rest() -> None:  # D-7
+    rules = Rules(max_attempts=7)
+    found = [follow(Status.TIMEOUT, attempts, rules) for attempts in (3, 4, 5, 6, 7)]
+    assert [step.after_s for step in found if isinstance(step, Retry)] == [20, 40, 40, 40]
+    assert isinstance(found[-1], Block)
+
+
+def test_the_defaults_are_four_attempts_and_no_batch() -> None:  # D-7, S-8
+    assert (Rules().max_attempts, Rules().batch) == (4, 1)
+
+
+def test_a_limit_of_one_blocks_at_once() -> None:
+    assert isinstance(follow(Status.TIMEOUT, 1, Rules(max_attempts=1)), Block)
+
+
+@pytest.mark.parametrize("rest_s", [0.0, 0.01, 7.0])
+def test_a_setting_replaces_every_wait(rest_s: float) -> None:  # D-7
+    rules = Rules(backoff_s=rest_s)
+    for attempts in (1, 2, 3):
+        found = follow(Status.CHECK_FAILED, attempts, rules)
+        assert isinstance(found, Retry)
+        assert found.after_s == rest_s
+
+
+def test_an_attempt_that_could_not_be_charged_rests_like_the_first() -> None:
+    found = follow(Status.CHECK_FAILED, 0, RULES)
+    assert isinstance(found, Retry)
+    assert found.after_s == 5
+
+
+def test_only_what_landed_needs_a_review() -> None:  # X-15
+    assert follow(Status.SUCCESS, 0, RULES) == Completed("it landed", needs_review=True)
+    done = follow(Status.ALREADY_SATISFIED, 0, RULES)
+    assert done == Completed("every check passes already", needs_review=False)
+
+
+@pytest.mark.parametrize("status", [Status.SUCCESS, Status.ALREADY_SATISFIED])
+def test_a_bead_that_was_left_open_is_not_completed(status: Status) -> None:  # D-11, X-18
+    found = follow(status, 0, RULES, left_open="hx-1 changed meanwhile: parent")
+    assert isinstance(found, Skip)
+    assert "parent" in found.reason
+
+
+def test_a_changed_bead_is_left_alone_and_a_changed_document_is_looked_at() -> None:  # S-6, S-23
+    assert isinstance(follow(Status.DRIFT, 0, RULES, documents_drifted=False), Skip)
+    assert isinstance(follow(Status.DRIFT, 0, RULES, documents_drifted=True), Polish)
+
+
+def test_what_was_not_to_be_merged_waits_for_a_person() -> None:
+    kept = follow(Status.UNMERGED, 0, RULES)
+    waiting = follow(Status.OPERATOR_EDITS, 0, RULES)
+    assert isinstance(kept, AwaitLanding)
+    assert isinstance(waiting, AwaitLanding)
+    assert (kept.by_person, waiting.by_person) == (True, False)
+
+
+@given(
+    st.sampled_from([*Status]),
+    st.integers(0, 20),
+    st.integers(1, 20),
+    st.fixed_dictionaries(
+        {
+            "was_batch": st.booleans(),
+            "left_open": st.sampled_from(["", "changed"]),
+            "documents_drifted": st.booleans(),
+        }
+    ),
+)
+def test_a_batch_is_never_charged_and_the_last_attempt_is_never_repeated(  # S-8, S-10
+    status: Status, attempts: int, most: int, how: dict[str, Any]
+) -> None:
+    found = follow(status, attempts, Rules(max_attempts=most), **how)
+    if how["was_batch"]:
+        assert not isinstance(found, Block | Retry | Guide | Polish)
+    if isinstance(found, Retry):
+        assert attempts < most
+    if isinstance(found, Block):
+        assert attempts >= most
+
+
+@pytest.mark.parametrize(
+    ("failed", "seconds"), [(1, 5), (2, 10), (3, 20), (4, 40), (5, 40), (9, 40), (10**9, 40)]
+)
+def test_backoff_doubles_and_stops_at_forty(failed: int, seconds: float) -> None:  # D-7
+    assert delay_s(failed) == seconds
+
+
+@pytest.mark.parametrize("failed", [0, -1])
+def test_no_rest_before_a_failure(failed: int) -> None:
+    with pytest.raises(ValueError, match="no attempt"):
+        delay_s(failed)
