@@ -1,0 +1,290 @@
+"""The one way in which a pass writes documents: an attempt on its supervisory bead (A-4, A-10).
+
+page and order -> bead -> attempt -> claims proven -> landed -> drafts filed. What the trailer says
+counts only if the commit bears it out; otherwise nothing lands and what was made is kept at a ref.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ddx.errors import ChangedFirst
+from ddx.execution.model import (
+    Check,
+    Failed,
+    Idle,
+    Landed,
+    NoChanges,
+    Preparation,
+    Preserved,
+    Status,
+)
+from ddx.execution.prompt import write_prompt
+from ddx.execution.work import work_one
+from ddx.git.trees import entries
+from ddx.harnesses.registry import resolve_model
+from ddx.text import cut, listed
+from ddx.values import value
+from helix.actions.asking import capture
+from helix.actions.claims import Made, report_path
+from helix.actions.filing import file_follow_ups
+from helix.actions.model import Ended, Pass
+from helix.actions.supervisory import Subject, acquire, find_done, remember_done
+from helix.actions.territory import is_document, may_write
+from helix.actions.validity import new_errors
+from helix.policy.follow_ups import read_follow_ups
+from helix.policy.trailers import TRAILERS, Found, Unreadable, read_trailer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ddx.execution.model import Bead, Boundary, Drift, Outcome, Product, Prover, Section
+    from ddx.execution.work import Site
+    from ddx.git.trees import Entry
+    from helix.actions.claims import Claim
+    from helix.desk import Desk
+    from helix.policy.trailers import Reading
+
+SMART = "smart"
+TRAILER = "trailer"
+CLAIM = "claim"
+TERRITORY = "only documents"
+VALID = "documents are valid"
+_ORIGIN = "A-2"
+_MOST_NAMED = 5
+_LARGEST_TEXT = 1 << 20
+
+EXIT_CODES: Mapping[Ended, int] = {
+    Ended.DONE: 0,
+    Ended.UNFINISHED: 0,
+    Ended.GUIDANCE: 4,
+    Ended.BLOCKED: 1,
+    Ended.UNREADABLE: 1,
+    Ended.UNTRUE: 1,
+    Ended.FAILED: 1,
+}
+"""How a command ends by what its pass came to (C-2)."""
+
+
+@value
+class Order:
+    """One pass that is to be made."""
+
+    subject: Subject
+    sections: tuple[Section, ...]
+    """What the agent is told: the action's page, and what is asked of it now."""
+    endings: Mapping[str, Ended]
+    """What each word of its status means."""
+    claims: tuple[Claim, ...] = ()
+    report_key: str = ""
+    """The trailer's key that names the report, if it names one."""
+    parent: str = ""
+    """The open bead below which its drafts are filed."""
+    may_repeat: bool = False
+    """Another pass makes sense although the last one was done and nothing has changed."""
+
+    @property
+    def prompt(self) -> str:
+        """As it is kept on the bead; the attempt adds the bead itself."""
+        return write_prompt((), before=self.sections)
+
+
+def make_pass(desk: Desk, order: Order) -> Pass:
+    """Carry it out; what it came to is a value, and only what keeps us from it is raised."""
+    subject = order.subject
+    if not order.may_repeat and (done := find_done(desk.site, subject)):
+        said = f"nothing changed since {done.bead}, which was {done.word}"
+        return Pass(subject.action, Ended.DONE, done.word, said)
+    started_at = desk.site.clock.stamp()
+    bead_id = acquire(desk, subject, prompt=order.prompt)
+    agent = desk.builder
+    preparation = Preparation(
+        agent.harness,
+        _model(desk),
+        agent.effort,
+        order.sections,
+        manifest={"scope": subject.scope},
+        limits=desk.limits,
+        action=subject.action,
+        checks=prover(desk.site, order),
+        is_free=True,
+    )
+    outcome = work_one(desk.site, _OnBead(bead_id, preparation), supervisory=True)
+    if isinstance(outcome, Idle):
+        raise ChangedFirst(outcome.reason, hint=f"look again: ddx bead show {bead_id}")
+    if outcome.facts.reply is not None:
+        desk.on_call(subject.action, outcome.facts.reply)
+    made = _settled(desk, order, bead_id, outcome)
+    governing = (subject.document,) if subject.document else ()
+    capture(desk, made, documents=governing, started_at=started_at)
+    return made
+
+
+def _model(desk: Desk) -> str:
+    """Judgement asks for the smart one, where the settings say which that is (A-5)."""
+    agent, settings = desk.builder, desk.site.settings
+    known = SMART in settings.models.get(agent.harness, {})
+    wanted = agent.model or (SMART if known else "")
+    return resolve_model(agent.harness, wanted, settings, root=desk.site.project.root)
+
+
+class _OnBead:
+    """The policy of a pass: its own bead, as it was prepared."""
+
+    def __init__(self, bead_id: str, preparation: Preparation) -> None:
+        self._bead_id = bead_id
+        self._preparation = preparation
+
+    def pick(self, ready: Sequence[Bead]) -> tuple[str, ...]:
+        return (self._bead_id,)
+
+    def prepare(self, beads: Sequence[Bead], attempt: str) -> Preparation:
+        return self._preparation
+
+    def still_valid(self, beads: Sequence[Bead], boundary: Boundary) -> Drift | None:
+        return None
+
+
+# -- what must be so before anything lands -------------------------------------------------
+
+
+def prover(site: Site, order: Order) -> Prover:
+    """All checks of a pass: it is readable, true, keeps to documents, and breaks none of them."""
+
+    def prove(product: Product) -> tuple[Check, ...]:
+        reading = _read(order, product.reply.text if product.reply else "")
+        made = look_at(site, product)
+        return (
+            _check(TRAILER, reading.reason if isinstance(reading, Unreadable) else ""),
+            *(_check(CLAIM, said) for said in _falsehoods(order, reading, made)),
+            _check(TERRITORY, _trespass(site, product)),
+            _check(VALID, _breakage(site, product)),
+        )
+
+    return prove
+
+
+def look_at(site: Site, product: Product) -> Made:
+    """What was really made, read from the commits."""
+    root, roots = site.project.root, site.settings.document_roots
+    now = _regular(entries(root, product.commit, ["."]))
+    then = _regular(entries(root, product.base, ["."]))
+    documents = [path for path in product.paths if is_document(path, roots)]
+    return Made(
+        now,
+        now & set(product.paths),
+        tuple(path for path in documents if path in now and path not in then),
+        tuple(documents),
+        read_follow_ups(product.reply.text if product.reply else ""),
+        lambda path: _text(os.path.join(product.folder, path)),
+    )
+
+
+def _regular(tree: Sequence[Entry]) -> frozenset[str]:
+    return frozenset(entry.path for entry in tree if not entry.is_link)
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read(_LARGEST_TEXT)
+
+
+def _read(order: Order, text: str) -> Reading:
+    return read_trailer(text, TRAILERS[order.subject.action])
+
+
+def _falsehoods(order: Order, reading: Reading, made: Made) -> list[str]:
+    """One for each claim, empty if it is true; of an unreadable trailer there are none."""
+    if isinstance(reading, Unreadable):
+        return []
+    return [claim(reading, made) for claim in order.claims]
+
+
+def _trespass(site: Site, product: Product) -> str:
+    tree = entries(site.project.root, product.commit, ["."])
+    links = {entry.path for entry in tree if entry.is_link}
+    roots = site.settings.document_roots
+    wrong = [path for path in product.paths if path in links or not may_write(path, roots)]
+    if not wrong:
+        return ""
+    return f"it may only write documents below {listed(roots)}, but changed {_named(wrong)}"
+
+
+def _breakage(site: Site, product: Product) -> str:
+    errors = new_errors(site.project, site.settings.document_roots, product)
+    said = [f"{error.path}:{error.line} {error.kind}: {error.what}" for error in errors]
+    return f"errors that were not there before: {_named(said)}" if said else ""
+
+
+def _named(words: Sequence[str]) -> str:
+    more = len(words) - _MOST_NAMED
+    return listed([*words[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+
+
+def _check(name: str, problem: str) -> Check:
+    return Check(name, "", _ORIGIN, passed=not problem, reason=problem)
+
+
+# -- what it came to -----------------------------------------------------------------------
+
+
+def _settled(desk: Desk, order: Order, bead_id: str, outcome: Outcome) -> Pass:
+    facts = outcome.facts
+    reply = facts.reply.text if facts.reply else ""
+    reading = _read(order, reply)
+    match outcome:
+        case Landed() | NoChanges(status=Status.ALREADY_SATISFIED) if isinstance(reading, Found):
+            return _filed(desk, order, bead_id, outcome, reading)
+        case Preserved(ref=ref):
+            reason = f"{facts.reason}; what was made is kept at {ref}"
+        case Landed() | NoChanges() | Failed():
+            reason = facts.reason
+    failed = next((check for check in facts.checks if not check.passed), None)
+    return Pass(
+        order.subject.action,
+        _why(facts.checks, outcome.status),
+        reason=f"{failed.reason}; {reason}" if failed else reason,
+        values=_texts(reading),
+        attempt=facts.attempt,
+    )
+
+
+def _why(checks: Sequence[Check], status: Status) -> Ended:
+    failed = {check.name for check in checks if not check.passed}
+    if status not in (Status.CHECK_FAILED, Status.NOTHING_DONE) or not failed:
+        return Ended.FAILED
+    return Ended.UNREADABLE if TRAILER in failed else Ended.UNTRUE
+
+
+def _filed(
+    desk: Desk, order: Order, bead_id: str, outcome: Landed | NoChanges, found: Found
+) -> Pass:
+    """The pass is over and true: its drafts become beads, and what it said is remembered."""
+    subject, facts = order.subject, outcome.facts
+    reply = facts.reply.text if facts.reply else ""
+    filed = file_follow_ups(desk, reply, origin=bead_id, parent=order.parent or None)
+    word = found.text(TRAILERS[subject.action].keys[0].name)
+    ended = order.endings[word]
+    if ended is Ended.DONE:
+        remember_done(desk.site, bead_id, word)
+    said = [outcome.left_open, *filed.remarks]
+    return Pass(
+        subject.action,
+        ended,
+        word,
+        "; ".join(filter(None, said)),
+        has_changed=isinstance(outcome, Landed) or bool(filed.created),
+        commit=outcome.commit if isinstance(outcome, Landed) else "",
+        created=filed.created,
+        updated=filed.updated,
+        report=report_path(found.text(order.report_key)) if order.report_key else "",
+        values=_texts(found),
+        attempt=facts.attempt,
+    )
+
+
+def _texts(reading: Reading) -> dict[str, str]:
+    if isinstance(reading, Unreadable):
+        return {}
+    return {name: cut(str(said), 2000) for name, said in reading.values.items()}

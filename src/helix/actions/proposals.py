@@ -1,0 +1,242 @@
+"""What a polish proposes, read from its reply and held to what it may touch (A-10). Pure.
+
+One fenced JSON object with the lists `changes`, `new` and `merged`. An entry that cannot be used is
+named with its reason; it never spoils the others, and nobody takes the pass for finished.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from ddx.text import cut, shown_on_one_line
+from ddx.values import value
+from helix.policy.drafts import clean_text, clean_title
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+MOST_ENTRIES = 200
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)")
+_LONGEST_WORD = 200
+_LONGEST_COMMAND = 2000
+_MOST_WORDS = 50
+
+_TEXTS = {"description": "description", "acceptance": "acceptance"}
+_WORDS = {"spec_id": "spec-id", "parent": "parent"}
+_LISTS = {"verify": "verify", "labels": "labels", "depends_on": "depends-on"}
+_FIELDS = {**_TEXTS, **_WORDS, **_LISTS}
+
+_RESERVED = ("kind:", "action:", "scope:", "review-", "severity:", "conflict:")
+"""Labels that steer a run: only the code that owns their meaning gives or takes them."""
+
+
+@value
+class Change:
+    """New values of some fields of one bead, by the names that the tracker uses."""
+
+    id: str
+    fields: Mapping[str, Any]
+
+
+@value
+class New:
+    """A bead that is not there yet; `replaces` is the one that was split."""
+
+    key: str
+    title: str
+    fields: Mapping[str, Any]
+    replaces: str = ""
+
+
+@value
+class Merge:
+    """A bead that another one says better."""
+
+    id: str
+    into: str
+    reason: str
+
+
+@value
+class Proposal:
+    changes: tuple[Change, ...] = ()
+    new: tuple[New, ...] = ()
+    merged: tuple[Merge, ...] = ()
+    rejected: tuple[str, ...] = ()
+    listed: tuple[int, int, int] = (0, 0, 0)
+    """How many entries each list had, whatever became of them."""
+
+
+def read_proposal(text: str, *, within: Collection[str]) -> Proposal | str:
+    """What is proposed for the beads of a scope, or why there is nothing that can be read."""
+    found = _object(text)
+    if isinstance(found, str):
+        return found
+    lists = [found.get(name) or [] for name in ("changes", "new", "merged")]
+    if not all(isinstance(rows, list) for rows in lists):
+        return "changes, new and merged must be lists"
+    if unknown := set(found) - {"changes", "new", "merged"}:
+        return f"it has a part that is none: {_said(sorted(map(str, unknown))[0])}"
+    if sum(map(len, lists)) > MOST_ENTRIES:
+        return f"it has more than {MOST_ENTRIES} entries"
+    return _Reader(within).read(*lists)
+
+
+class _Reader:
+    """Reads entry by entry; each bead may be named once only."""
+
+    def __init__(self, within: Collection[str]) -> None:
+        self._within = within
+        self._used: set[str] = set()
+        self._rejected: list[str] = []
+
+    def read(self, changes: list[Any], new: list[Any], merged: list[Any]) -> Proposal:
+        made = [it for n, row in enumerate(new, 1) if (it := self._try(self._new, "new", n, row))]
+        return Proposal(
+            tuple(
+                it
+                for n, row in enumerate(changes, 1)
+                if (it := self._try(self._change, "changes", n, row))
+            ),
+            tuple(made),
+            tuple(
+                it
+                for n, row in enumerate(merged, 1)
+                if (it := self._try(self._merge, "merged", n, row))
+            ),
+            tuple(self._rejected),
+            (len(changes), len(new), len(merged)),
+        )
+
+    def _try(self, read: Any, where: str, number: int, row: Any) -> Any:
+        try:
+            if not isinstance(row, dict):
+                raise ValueError("it is no object")
+            return read(row)
+        except ValueError as problem:
+            self._rejected.append(f"{where} {number}: {problem}")
+            return None
+
+    def _change(self, row: dict[str, Any]) -> Change:
+        bead_id = self._take(row)
+        fields = _fields(row, besides=("id",))
+        if not fields:
+            raise ValueError(f"{bead_id} is named, and nothing of it changes")
+        return Change(bead_id, fields)
+
+    def _new(self, row: dict[str, Any]) -> New:
+        title = row.get("title")
+        if not isinstance(title, str) or not clean_title(title):
+            raise ValueError("it has no title")
+        fields = _fields(row, besides=("key", "title", "replaces"))
+        old = _word(row, "replaces")
+        if old and old not in self._within:
+            raise ValueError(f"{_said(old)} is not one of the beads to polish")
+        return New(_word(row, "key"), clean_title(title), fields, old)
+
+    def _merge(self, row: dict[str, Any]) -> Merge:
+        if unknown := set(row) - {"id", "into", "reason"}:
+            raise ValueError(f"{_said(sorted(unknown)[0])} is no part of a merge")
+        bead_id, into = self._take(row), _word(row, "into")
+        if not into or into == bead_id:
+            raise ValueError(f"{bead_id} must be merged into another bead")
+        reason = row.get("reason")
+        return Merge(bead_id, into, clean_title(reason) if isinstance(reason, str) else "")
+
+    def _take(self, row: dict[str, Any]) -> str:
+        bead_id = _word(row, "id")
+        if bead_id not in self._within:
+            raise ValueError(f"{_said(bead_id)} is not one of the beads to polish")
+        if bead_id in self._used:
+            raise ValueError(f"{bead_id} is named twice")
+        self._used.add(bead_id)
+        return bead_id
+
+
+def is_reserved(label: str) -> bool:
+    return label == "blocked" or label.startswith(_RESERVED)
+
+
+def _fields(row: dict[str, Any], *, besides: tuple[str, ...]) -> dict[str, Any]:
+    """The fields by their names in the tracker; one that polish may not touch is an error."""
+    fields: dict[str, Any] = {}
+    for name, given in row.items():
+        if name in besides:
+            continue
+        if name not in _FIELDS:
+            raise ValueError(f"{_said(name)} is nothing that a polish may change")
+        fields[_FIELDS[name]] = _value(name, given)
+    return fields
+
+
+def _value(name: str, given: Any) -> Any:
+    if name in _LISTS:
+        if not isinstance(given, list) or len(given) > _MOST_WORDS:
+            raise ValueError(f"{name} must be a short list of texts")
+        most = _LONGEST_COMMAND if name == "verify" else _LONGEST_WORD
+        if not all(_is_line(item, most) for item in given):
+            raise ValueError(f"{name} must be a short list of texts")
+        return [item.strip() for item in given]
+    if not isinstance(given, str):
+        raise ValueError(f"{name} must be a text")
+    if name in _WORDS:
+        return _word({name: given}, name)
+    return clean_text(given)
+
+
+def _word(row: dict[str, Any], name: str) -> str:
+    given = row.get(name)
+    if given is None:
+        return ""
+    if not isinstance(given, str) or (given and not _is_line(given, _LONGEST_WORD)):
+        raise ValueError(f"{name} must be one word")
+    return given.strip()
+
+
+def _is_line(given: Any, most: int) -> bool:
+    return (
+        isinstance(given, str)
+        and bool(given.strip())
+        and given.isprintable()
+        and len(given) <= most
+    )
+
+
+def _said(word: Any) -> str:
+    return repr(cut(shown_on_one_line(str(word)), 60))
+
+
+def _object(text: str) -> dict[str, Any] | str:
+    """The one object that stands in a fence of its own; without one, nothing is proposed."""
+    found = [row for block in _fenced(text) if isinstance(row := _loads(block), dict)]
+    if len(found) > 1:
+        return f"there are {len(found)} fenced JSON objects, and one was asked for"
+    return found[0] if found else {}
+
+
+def _fenced(text: str) -> list[str]:
+    fence = ""
+    inside: list[str] = []
+    blocks: list[str] = []
+    for line in text.split("\n"):
+        bare = line.strip()
+        if fence:
+            if bare.startswith(fence) and not bare.strip(fence[0]):
+                blocks.append("\n".join(inside))
+                fence, inside = "", []
+            else:
+                inside.append(line)
+        elif opened := _FENCE.fullmatch(line.rstrip("\r")):
+            fence = opened[1]
+    return blocks
+
+
+def _loads(block: str) -> Any:
+    if not block.lstrip().startswith("{"):
+        return None
+    try:
+        return json.loads(block)
+    except (ValueError, RecursionError):
+        return None
