@@ -1,0 +1,88 @@
+"""Where a run meets git and agents: everything that it does besides looking, deciding and telling.
+
+The simulation brings a bench of its own, so that the true loop can be run thousands of times.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ddx.execution.reconciling import reconcile
+from ddx.execution.record import attempts
+from ddx.execution.relanding import land_pending
+from ddx.execution.results import result_row
+from ddx.execution.work import work_one
+from ddx.git import commit_id
+from helix.actions.align import align
+from helix.actions.check import check
+from helix.actions.design import design
+from helix.actions.evolve import evolve
+from helix.actions.polish import polish
+from helix.actions.review import review_scope
+from helix.supervisor.view import edited_in
+from helix.work import review_failure, review_landed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from ddx.execution.model import Idle, Outcome
+    from ddx.execution.reconciling import Reconciled
+    from ddx.execution.work import Site
+    from helix.actions.model import Pass
+    from helix.actions.scope import Scope
+    from helix.desk import Desk
+    from helix.policy.model import Checked
+    from helix.policy.review import Verdict
+    from helix.policy.trailers import Unreadable
+    from helix.work import BuildPolicy, ReviewOf
+
+
+class Bench:
+    """The true one: managed attempts and the actions, each through its one function (A-6)."""
+
+    # -- the repository ----------------------------------------------------------------------
+
+    def edited(self, root: str) -> Collection[str]:
+        """Files whose edits no commit holds."""
+        return edited_in(root)
+
+    def head(self, root: str) -> str:
+        return commit_id(root, "HEAD")
+
+    # -- attempts ----------------------------------------------------------------------------
+
+    def reconcile(self, site: Site) -> Sequence[Reconciled]:
+        return reconcile(site)
+
+    def land_waiting(self, site: Site) -> Sequence[Outcome]:
+        return land_pending(site)
+
+    def build(self, site: Site, policy: BuildPolicy) -> Outcome | Idle:
+        return work_one(site, policy)
+
+    # -- passes ------------------------------------------------------------------------------
+
+    def check(self, desk: Desk, scope: Scope, *, always_ask: bool) -> Checked | Unreadable:
+        return check(desk, scope, always_ask=always_ask)
+
+    def review_landed(self, desk: Desk, attempt: str) -> ReviewOf | None:
+        """None: nobody knows any more what it landed."""
+        return review_landed(desk, attempt) if attempt in attempts(desk.site.project) else None
+
+    def review_scope(self, desk: Desk, scope: str) -> Verdict:
+        return review_scope(desk, scope)
+
+    def review_failure(self, desk: Desk, outcome: Outcome) -> tuple[str, ...]:
+        return review_failure(desk, result_row(outcome))
+
+    def align(self, desk: Desk, scope: str) -> Pass:
+        return align(desk, scope)
+
+    def polish(self, desk: Desk, scope: str, beads: Sequence[str]) -> Pass:
+        return polish(desk, scope, beads=beads)
+
+    def design(self, desk: Desk, scope: str) -> Pass:
+        return design(desk, scope)
+
+    def evolve(self, desk: Desk, requirement: str, *, artifact: str) -> Pass:
+        return evolve(desk, requirement, artifact=artifact)

@@ -1,0 +1,74 @@
+"""One run per project (S-20): a mark that the kernel holds, and whose note says who we are."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ddx.errors import Busy, NotFound, UsageError
+from ddx.files import Lock
+from ddx.process import is_alive, started_at
+from ddx.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ddx.clock import Clock
+    from ddx.project import Project
+
+MARK = ("state", "run.lock")
+_LARGEST_NOTE = 400
+
+
+class RunActive(UsageError):
+    """Another run is at it; nothing was changed."""
+
+
+@value
+class Holder:
+    """The process that runs here, and since when."""
+
+    pid: int
+    pid_start: str
+    since: str
+
+
+@contextmanager
+def only_run(project: Project, clock: Clock) -> Iterator[None]:
+    """Ours alone inside. A run that died holds nothing: the kernel let go of its mark."""
+    if not os.path.isdir(project.ddx()):
+        raise NotFound(f"{project.root} has no tracker yet", hint="make one: ddx bead init")
+    pid = os.getpid()
+    note = f"{started_at(pid) or '-'} {clock.stamp()}"
+    lock = Lock(project.ddx(*MARK), wait_s=0, clock=clock, command=note)
+    try:
+        lock.__enter__()
+    except Busy:
+        raise RunActive(
+            f"{project.root}: {_spoken(find_holder(project))}; nothing was changed",
+            hint="see it: helix status; or ask it to stop: helix stop",
+        ) from None
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)
+
+
+def find_holder(project: Project) -> Holder | None:
+    """The run that is active now; it is only looked at, so that nobody's start is disturbed."""
+    try:
+        with open(project.ddx(*MARK), encoding="utf-8", errors="replace") as file:
+            words = file.read(_LARGEST_NOTE).split()
+    except OSError:
+        return None
+    if len(words) != 3 or not words[0].isdecimal() or len(words[0]) > 9:
+        return None
+    holder = Holder(int(words[0]), words[1].removeprefix("-"), words[2])
+    return holder if is_alive(holder.pid, holder.pid_start) else None
+
+
+def _spoken(holder: Holder | None) -> str:
+    if holder is None:
+        return "another run is just starting or ending"
+    return f"a run is active here: pid {holder.pid}, started {holder.since}"

@@ -1,0 +1,148 @@
+"""What a run would do next, in full, and not a byte is written for it (S-31)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ddx.errors import NotFound
+from ddx.execution.agent import earlier_attempts
+from ddx.execution.excerpts import document_sections
+from ddx.execution.governing import read_governing
+from ddx.execution.model import Bead
+from ddx.execution.planning import spoken_plan
+from ddx.execution.project_checks import read_project_checks
+from ddx.execution.prompt import failure_section, write_prompt
+from ddx.execution.record import read_record
+from ddx.execution.workspace import workspace_path
+from ddx.git import commit_id
+from ddx.harnesses.base import Request
+from ddx.harnesses.registry import find_harness
+from ddx.project import Project
+from ddx.tracker.model import link_of, text_of
+from ddx.values import value
+from helix.actions.align import order_align
+from helix.actions.check import kept_answers, state_hash
+from helix.actions.design import order_design
+from helix.actions.evolve import order_evolve
+from helix.policy.model import Action, Progress
+from helix.policy.routing import next_action
+from helix.prompts import prompt_for
+from helix.supervisor.context import context_of
+from helix.supervisor.view import Look, read_view
+from helix.work import BUILD, build_sections
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ddx.execution.model import Section
+    from helix.actions.scope import Scope
+    from helix.desk import Agent, Desk
+    from helix.policy.model import Decision, Rules
+
+_ATTEMPT = "ATTEMPT"
+"""Stands for the attempt's id, which nobody has drawn yet."""
+_MOST_FAILURES = 3
+_READS = (Action.CHECK, Action.REVIEW, Action.POLISH)
+
+
+class Untouched(Project):
+    """The project, but for its caches: those lie where nothing can be written."""
+
+    def ddx(self, *names: str) -> str:
+        if names[:1] == ("cache",):
+            return os.path.join(os.devnull, *names)
+        return super().ddx(*names)
+
+
+@value
+class Rehearsal:
+    """One decision, and how it would be carried out; a decision that asks nobody has no command."""
+
+    decision: Decision
+    command: tuple[str, ...] = ()
+    prompt: str = ""
+
+
+def rehearse(desk: Desk, scope: Scope, rules: Rules, *, pending_review: str = "") -> Rehearsal:
+    """The first turn of a run, up to the point where it would start something."""
+    look = Look(desk, scope)
+    answers = {} if rules.always_ask else kept_answers(desk.site.project)
+    progress = Progress(pending_review=pending_review, answers=answers)
+    view = read_view(look, state=state_hash(desk.site, scope))
+    decision = next_action(view, progress, rules)
+    prompt = _prompt(desk, scope, decision, look)
+    if not prompt:
+        return Rehearsal(decision)
+    agent = desk.reviewer if decision.action is Action.REVIEW else desk.builder
+    return Rehearsal(decision, _command(desk, agent, decision, prompt, look), prompt)
+
+
+def _prompt(desk: Desk, scope: Scope, decision: Decision, look: Look) -> str:
+    match decision.action:
+        case Action.BUILD:
+            return _build_prompt(desk, decision, look)
+        case Action.ALIGN:
+            return order_align(desk, decision.target).prompt
+        case Action.DESIGN:
+            return order_design(desk, decision.target).prompt
+        case Action.EVOLVE:
+            row = look.rows[decision.beads[0]]
+            words = "\n\n".join(filter(None, (text_of(row, "title"), text_of(row, "description"))))
+            return order_evolve(desk, words, artifact=link_of(row, "spec-id")).prompt
+        case action if action in _READS and not decision.recovers:
+            return prompt_for(str(action), desk, scope=decision.target or scope.described)
+        case _:
+            return ""
+
+
+def _build_prompt(desk: Desk, decision: Decision, look: Look) -> str:
+    """As the attempt would write it: the base is the last commit, which the checkout holds."""
+    site = desk.site
+    beads = [Bead(it, look.rows[it], look.snapshot.revision(it)) for it in decision.beads]
+    root = site.project.root
+    governing = read_governing(
+        site.project,
+        beads,
+        checkout=root,
+        base=commit_id(root, "HEAD"),
+        settings=site.settings,
+        clock=site.clock,
+    )
+    return write_prompt(
+        beads,
+        before=build_sections(desk, context_of(look)),
+        checks=spoken_plan(beads, governing, read_project_checks(root), site.settings),
+        documents=document_sections(governing, root),
+        failures=[section for bead in beads for section in _failures(site.project, bead)],
+    )
+
+
+def _failures(project: Project, bead: Bead) -> Iterator[Section]:
+    known = list(enumerate(earlier_attempts(bead), start=1))
+    for number, attempt in known[-_MOST_FAILURES:]:
+        try:
+            result = read_record(project, attempt).result
+        except NotFound:
+            continue
+        if result:
+            yield failure_section(number, result)
+
+
+def _command(
+    desk: Desk, agent: Agent, decision: Decision, prompt: str, look: Look
+) -> tuple[str, ...]:
+    """The program and its words; the prompt goes to its stdin or is one of them."""
+    site = desk.site
+    scripts = [text_of(look.rows[it], "script") for it in decision.beads if it in look.rows]
+    request = Request(
+        prompt,
+        workspace_path(site.project, site.settings, _ATTEMPT),
+        site.project.ddx("executions", _ATTEMPT, "scratch"),
+        model=agent.model,
+        effort=agent.effort,
+        read_only=decision.action in _READS,
+        in_sandbox=site.settings.sandbox.kind != "none",
+        script="\n".join(filter(None, scripts)) if decision.action == BUILD else "",
+    )
+    return tuple(find_harness(agent.harness, site.settings).command(request).argv)

@@ -1,0 +1,153 @@
+"""One piece of work as the policy wants it: its prompt, its follow-ups, its review (LAYOUT seam 1).
+
+Both drivers, `helix run` and the orchestrator, build through this and through `work_one`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ddx.execution.model import Landed, Preparation, Section
+from ddx.execution.record import read_record
+from ddx.text import cut
+from ddx.values import value
+from helix.actions.filing import Filed, file_findings, file_follow_ups, spoken
+from helix.actions.review import review_attempt, review_kept
+from helix.policy.review import Clean, Findings
+from helix.policy.trailers import Unreadable
+from helix.prompts import defused, sections_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ddx.execution.model import Bead, Boundary, Drift, Limits, Outcome
+    from helix.desk import Agent, Desk
+    from helix.policy.review import Verdict
+
+BUILD = "build"
+_COUNTED = re.compile(r"(\d+) (?:insertion|deletion)")
+_MOST_FINDINGS = 10
+_LONGEST_FINDING = 300
+
+
+class BuildPolicy:
+    """Exactly these beads, by this agent, with what the project knows (X-26)."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        beads: Sequence[str],
+        agent: Agent,
+        *,
+        limits: Callable[[Sequence[Bead]], Limits],
+        context: str = "",
+        begun: Callable[[str], None] = lambda attempt: None,
+    ) -> None:
+        self._desk = desk
+        self._beads = tuple(beads)
+        self._agent = agent
+        self._limits = limits
+        self._context = context
+        self._begun = begun
+        self.attempt = ""
+        """Empty until it is prepared."""
+
+    def pick(self, ready: Sequence[Bead]) -> tuple[str, ...]:
+        return self._beads
+
+    def prepare(self, beads: Sequence[Bead], attempt: str) -> Preparation:
+        self.attempt = attempt
+        self._begun(attempt)
+        agent = self._agent
+        return Preparation(
+            agent.harness,
+            agent.model,
+            agent.effort,
+            build_sections(self._desk, self._context),
+            limits=self._limits(beads),
+            action=BUILD,
+        )
+
+    def still_valid(self, beads: Sequence[Bead], boundary: Boundary) -> Drift | None:
+        return None  # what governs a bead is looked at by the attempt itself (D-6)
+
+
+def build_sections(desk: Desk, context: str) -> tuple[Section, ...]:
+    """What heads every build prompt: the project, the page, the principles (S-30, A-8)."""
+    about = (defused(Section("Project context", context, quoted=True)),) if context else ()
+    return (*about, *sections_for(BUILD, desk))
+
+
+# -- what the attempt has left behind -----------------------------------------------------
+
+
+def file_leftovers(desk: Desk, outcome: Outcome) -> tuple[str, ...]:
+    """Follow-ups that its agent printed become beads (A-7); remarks for a person."""
+    reply = outcome.facts.reply
+    if reply is None or not reply.text:
+        return ()
+    filed = file_follow_ups(desk, reply.text, origin=outcome.facts.beads[0])
+    return tuple(filter(None, (spoken(filed), *filed.remarks)))
+
+
+def is_worth_reviewing(outcome: Outcome, threshold: int) -> bool:
+    """Only what landed, unless so little changed that nobody asked for it (D-24)."""
+    return isinstance(outcome, Landed) and changed_lines(outcome.facts.diffstat) >= threshold
+
+
+def changed_lines(diffstat: str) -> int:
+    """Insertions and deletions together, as git's last line counts them."""
+    return sum(map(int, _COUNTED.findall(diffstat.rstrip().rpartition("\n")[2])))
+
+
+# -- review --------------------------------------------------------------------------------
+
+
+@value
+class ReviewOf:
+    """What a review came to, and what was filed because of it."""
+
+    beads: tuple[str, ...]
+    verdict: Verdict
+    filed: Filed = Filed()
+
+    @property
+    def sentence(self) -> str:
+        match self.verdict:
+            case Clean():
+                return "the review found nothing"
+            case Findings(findings=findings):
+                more = f": {spoken(self.filed)}" if spoken(self.filed) else ""
+                return f"the review found {len(findings)}{more}"
+            case Unreadable(reason=reason):
+                return f"the review cannot be read: {reason}"
+
+
+def review_landed(desk: Desk, attempt: str) -> ReviewOf:
+    """Fresh eyes on exactly what an attempt landed; findings are filed before anything else."""
+    result = read_record(desk.site.project, attempt).result
+    beads = tuple(str(bead) for bead in result.get("beads", ()))
+    return file_review(desk, review_attempt(desk, result), beads)
+
+
+def file_review(desk: Desk, verdict: Verdict, beads: tuple[str, ...] = ()) -> ReviewOf:
+    """The verdict, with its findings filed (S-16)."""
+    if not isinstance(verdict, Findings):
+        return ReviewOf(beads, verdict)
+    first = beads[0] if beads else ""
+    return ReviewOf(beads, verdict, file_findings(desk, verdict.findings, bead=first))
+
+
+def review_failure(desk: Desk, result: Mapping[str, object]) -> tuple[str, ...]:
+    """What a reviewer says of work that never passed; it goes on the bead and into the report."""
+    match review_kept(desk, result):
+        case Findings(findings=findings):
+            return tuple(
+                cut(f"{it.severity}: {it.title} {it.place}".strip(), _LONGEST_FINDING)
+                for it in findings[:_MOST_FINDINGS]
+            )
+        case Clean():
+            return ("the reviewer found nothing wrong with what was made",)
+        case Unreadable(reason=reason):
+            return (f"the review cannot be read: {reason}",)

@@ -1,0 +1,213 @@
+"""What a run sees of queue and documents, and what it writes on beads (S-1, S-3, S-10, S-22)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.generate import encode
+from tests.support.tracker import LONG_AGO_NS, bead, edge
+
+from ddx.execution.model import Limits
+from ddx.execution.work import Site
+from ddx.masking import Masker
+from ddx.settings import read_settings
+from ddx.supervision import StopRequest
+from ddx.testing import FakeClock, make_repo
+from ddx.tracker.store import Tracker
+from helix.actions.scope import Kind, Scope
+from helix.desk import Agent, Desk
+from helix.policy.model import View
+from helix.prompts import Pages
+from helix.settings import HelixSettings
+from helix.supervisor import bookkeeping
+from helix.supervisor.upstream import SEEN
+from helix.supervisor.view import Look, read_view
+
+REPO = Scope("repo", Kind.REPO)
+
+
+class Scene:
+    """A project with these beads, and looks at it."""
+
+    def __init__(self, folder: Path, *rows: dict[str, Any]) -> None:
+        project = make_repo(folder)
+        os.mkdir(project.ddx())
+        path = Path(project.ddx("beads.jsonl"))
+        path.write_bytes(b"".join(encode(row) for row in sorted(rows, key=lambda row: row["id"])))
+        os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
+        self.root = Path(project.root)
+        clock = FakeClock()
+        settings = read_settings(project, clock=clock)
+        tracker = Tracker(project, clock=clock)
+        self.site = Site(
+            project, settings, tracker, clock, Masker({}), StopRequest(), lambda happening: None
+        )
+
+    def look(self, **words: Any) -> Look:
+        agent = Agent("stub")
+        desk = Desk(
+            self.site,
+            HelixSettings({}, {}),
+            Pages("", ""),
+            agent,
+            agent,
+            Limits(),
+            on_call=lambda action, reply: None,
+        )
+        return Look(desk, REPO, **words)
+
+    def view(self, **words: Any) -> View:
+        return read_view(self.look(**words), state="s")
+
+    def row(self, bead_id: str) -> dict[str, Any]:
+        return self.site.tracker.snapshot().row(bead_id)
+
+
+def ready(view: View) -> list[str]:
+    return [found.id for found in view.ready]
+
+
+def test_only_what_may_be_handed_out_is_ready(tmp_path: Path) -> None:  # T-16, S-5, X-20
+    scene = Scene(
+        tmp_path,
+        bead("a-1", priority=3),
+        bead("a-2", priority=1),
+        bead("a-3", dependencies=[edge("a-3", "a-1")]),
+        bead("a-4", **{"retry-after": "2027-01-01T00:00:00Z"}),
+        bead("a-5", paths=["src/cart"]),
+        bead("a-6", status="in_progress", paths=["src"]),
+        bead("a-7", labels=["kind:planning", "action:align"]),
+    )
+    view = scene.view()
+    assert ready(view) == ["a-2", "a-1"]
+    assert [(it.id, it.until) for it in view.cooling] == [("a-4", "2027-01-01T00:00:00Z")]
+    assert (view.claimed, view.unfinished) == (1, 6)  # the bead of a pass is no work
+    assert ready(scene.view(busy=["a-2"])) == ["a-1"]
+
+
+def test_what_waits_for_blocked_work_or_for_nothing_that_comes_is_blocked(tmp_path: Path) -> None:
+    scene = Scene(  # C-2, D-14
+        tmp_path,
+        bead("a-1", status="blocked"),
+        bead("a-2", dependencies=[edge("a-2", "a-1")]),
+        bead("a-3", dependencies=[edge("a-3", "a-2")]),
+        bead("a-4", dependencies=[edge("a-4", "a-9")]),
+        bead("a-5", dependencies=[edge("a-5", "a-1"), edge("a-5", "a-6")]),
+        bead("a-6"),
+    )
+    assert scene.view().blocked == ("a-1", "a-2", "a-3", "a-4")
+
+
+def test_an_epic_is_finished_when_its_children_are_the_deepest_first(tmp_path: Path) -> None:
+    scene = Scene(  # S-11
+        tmp_path,
+        bead("a-e", issue_type="epic"),
+        bead("a-f", issue_type="epic", parent="a-e", status="closed"),
+        bead("b-e", issue_type="epic"),
+        bead("b-1", parent="b-e", status="closed"),
+        bead("b-2", parent="b-e"),
+        bead("c-e", issue_type="epic"),
+    )
+    view = scene.view()
+    assert view.finished_epics == ("a-e",)
+    assert view.epics_with_work == {"b-e"}
+
+
+def test_a_decision_is_a_gap_once_nothing_else_can_go_on(tmp_path: Path) -> None:  # S-3
+    rows = [
+        bead("a-d", issue_type="decision", title="Euro?"),
+        bead("a-1", dependencies=[edge("a-1", "a-d")]),
+    ]
+    (gap,) = Scene(tmp_path / "one", *rows).view().gaps
+    assert (gap.question, gap.authority) == ("Euro?", "a-d")
+    assert Scene(tmp_path / "two", *rows, bead("a-2")).view().gaps == ()
+
+
+def test_a_physics_conflict_is_a_gap_whatever_else_is_ready(tmp_path: Path) -> None:  # S-34
+    labels = ["kind:escalation", "conflict:physics"]
+    scene = Scene(tmp_path, bead("a-1"), bead("a-2", labels=labels))
+    (gap,) = scene.view().gaps
+    assert gap.is_physics
+
+
+@pytest.mark.parametrize(
+    ("heir", "problem"),
+    [
+        (bead("x-1"), "there is no such bead"),
+        (bead("a-2"), "does not say that it replaces it"),
+        (bead("a-2", replaces="a-1", **{"superseded-by": "a-1"}), "supersedes itself"),
+    ],
+)
+def test_supersession_must_be_attributable(  # S-22
+    tmp_path: Path, heir: dict[str, Any], problem: str
+) -> None:
+    scene = Scene(tmp_path, bead("a-1", replaces="a-2", **{"superseded-by": "a-2"}), heir)
+    assert problem in scene.view().gaps[0].reason
+
+
+def test_a_supersession_that_both_sides_name_is_no_gap(tmp_path: Path) -> None:  # S-22
+    scene = Scene(tmp_path, bead("a-1", **{"superseded-by": "a-2"}), bead("a-2", replaces="a-1"))
+    assert scene.view().gaps == ()
+
+
+def test_a_bead_is_polished_when_a_document_that_was_seen_says_something_else(
+    tmp_path: Path,
+) -> None:  # S-3
+    scene = Scene(tmp_path, bead("a-1", **{"spec-id": "prd"}), bead("a-2", **{"spec-id": "prd"}))
+    page = scene.root / "docs" / "helix" / "prd.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("# Product\n")
+    assert scene.view(edited=lambda root: ()).to_polish == ()
+    look = scene.look(edited=lambda root: ())
+    bookkeeping.remember(scene.site, ["a-1"], {"a-1": look.upstream.hashes(look.rows["a-1"])})
+    assert scene.row("a-1")[SEEN].keys() == {"prd"}
+    assert scene.view(edited=lambda root: ()).to_polish == ()
+    page.write_text("# Product\n\nWith bells.\n")
+    assert scene.view(edited=lambda root: ()).to_polish == ("a-1",)
+    held = scene.look(edited=lambda root: ["docs/helix/prd.md"])  # S-23
+    assert {it.kind for it in held.around.held.values()} == {"document-uncommitted"}
+
+
+def test_a_blocked_bead_says_why_once_and_keeps_its_labels(tmp_path: Path) -> None:  # S-10
+    scene = Scene(
+        tmp_path,
+        bead("a-e", issue_type="epic"),
+        bead("a-1", parent="a-e", labels=["area:x"], **{"retry-after": "2026-01-01T00:00:00Z"}),
+    )
+    look = scene.look()
+    basis = bookkeeping.basis_of(look.rows["a-1"], look.upstream, commit="c")
+    assert bookkeeping.block_bead(scene.site, "a-1", reason="it failed", basis=basis) == "a-e"
+    assert bookkeeping.block_bead(scene.site, "a-1", reason="it failed", basis=basis) == ""
+    row = scene.row("a-1")
+    assert row["labels"] == ["area:x", "blocked"]
+    assert row["notes"] == "BLOCKED: it failed"
+    assert "retry-after" not in row
+    assert scene.row("a-e")["labels"] == ["blocked"]
+    assert list(bookkeeping.reopen_changed(scene.look())) == []
+
+
+def test_a_blocked_bead_opens_again_once_its_ground_has_moved(tmp_path: Path) -> None:  # S-10
+    scene = Scene(tmp_path, bead("a-1", attempts=4))
+    look = scene.look()
+    basis = bookkeeping.basis_of(look.rows["a-1"], look.upstream, commit="c")
+    bookkeeping.block_bead(scene.site, "a-1", reason="it failed", basis=basis)
+    changed = {**scene.row("a-1"), "description": "more words"}
+    scene.site.tracker.change(lambda view, now: _put(changed))
+    assert list(bookkeeping.reopen_changed(scene.look())) == []  # D-6: not material
+    changed = {**scene.row("a-1"), "acceptance": "- `make test` passes"}
+    scene.site.tracker.change(lambda view, now: _put(changed))
+    (opened,) = bookkeeping.reopen_changed(scene.look())
+    assert opened.reason == "its acceptance was changed"
+    row = scene.row("a-1")
+    assert row["status"] == "open"
+    assert "attempts" not in row and "blocked-basis" not in row
+    assert row["events"][-1]["kind"] == "reopened"
+
+
+def _put(row: dict[str, Any]) -> Any:
+    from ddx.tracker.working import Changes
+
+    return Changes({row["id"]: row})
