@@ -8,7 +8,8 @@ from pathlib import Path
 import ddx.cli.registry
 import helix.cli.registry
 from ddx.console.spec import Argument, Command, Flag
-from ddx.settings_keys import KEYS, Key, named_keys, wanted
+from ddx.settings_keys import SUBSTRATE, Key, Table, named_keys, wanted
+from helix.settings import POLICY
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MARK = "<!-- Written by scripts/reference from the code: change the code, then run it again. -->"
@@ -26,6 +27,12 @@ What `ddx` reads, from the strongest to the weakest: a flag, a variable of the e
 project's `.ddx/config.yaml`, your own `ddx/config.yaml` in `$XDG_CONFIG_HOME` (`~/.config` if that
 is not set), the default. `ddx config show --origin` says where each value came from. A key that is
 not in this table and a value that does not fit are errors with file and line.
+"""
+POLICY_HEAD = """
+## What `helix` reads
+
+By the same rules: a flag, a variable, the project's `.helix/config.yaml`, your own
+`helix/config.yaml`, the default.
 """
 SETTINGS_TAIL = """\
 The part before the dot is a section of the file. Below `harnesses` and `models` stand names: of
@@ -108,12 +115,18 @@ def _explained(flag: Flag) -> str:
 
 def _settings() -> Iterator[str]:
     yield f"{MARK}\n\n{SETTINGS_HEAD}"
+    yield _keys(SUBSTRATE)
+    yield SETTINGS_TAIL
+    yield POLICY_HEAD
+    yield _keys(POLICY)
+
+
+def _keys(known: Table) -> str:
     rows = [
         (f"`{name}`", _type(key), _default(key), _variable(key), key.meaning)
-        for name, key in sorted({**KEYS, **named_keys()}.items())
+        for name, key in sorted({**known.keys, **named_keys(known)}.items())
     ]
-    yield _table(("key", "type", "default", "variable", "meaning"), rows)
-    yield SETTINGS_TAIL
+    return _table(("key", "type", "default", "variable", "meaning"), rows)
 
 
 def _type(key: Key) -> str:

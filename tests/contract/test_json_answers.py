@@ -62,6 +62,13 @@ ISSUE = {
     ],
 }
 
+STUB = """\
+case $HELIX_ACTION in
+check) echo "NEXT_ACTION: STOP"; echo "REASON: enough" ;;
+review) printf 'REVIEW_STATUS: CLEAN\\nISSUES_COUNT: 0\\n```json\\n[]\\n```\\n' ;;
+*) echo "nothing that anybody could read" ;;
+esac
+"""
 AGENT = """\
 write made.txt a line
 usage 120 30 0.01
@@ -119,6 +126,25 @@ LIFE = """\
     ddx agent execute-bead bill --harness script --model ../other.script --no-merge --json
     ddx agent drop last --json
     ddx agent execute-loop --once --harness script --model ../agent.script --json
+    git add .
+    git commit --quiet --message "all of it"
+    helix triage "By letter" --verify true --json
+    helix check --json
+    helix review last-commit --json
+    helix polish --json
+    helix align --json
+    helix backfill --json
+    helix design --json
+    helix plan --json
+    helix frame --json
+    helix evolve "More colours" --json
+    helix experiment speed --json
+    helix next --json
+    helix explain cart --json
+    helix cost --json
+    helix recover --json
+    helix status --json
+    helix run --dry-run --json
     ddx bead list --json
     ddx bead list --all --sort updated --json
     ddx bead list --search nowhere --json
@@ -183,6 +209,16 @@ CODES = {
     "git merge --quiet --no-edit side": 1,  # a conflict that a person settles
     "ddx bead validate-ready --json": 1,
     "ddx bead doctor --json": 1,
+    **dict.fromkeys(
+        (
+            f"helix {words} --json"
+            for words in (
+                *("polish", "align", "backfill", "design", "plan", "frame"),
+                *('evolve "More colours"', "experiment speed"),
+            )
+        ),
+        1,  # the stub's word cannot be read
+    ),
     "ddx agent execute-bead pay --harness script --model ../agent.script --no-merge --json": 1,
     "ddx agent execute-bead bill --harness script --model ../other.script --no-merge --json": 1,
 }
@@ -202,6 +238,7 @@ ROWS = {"bead-list", "bead-changed", "bead-shown", "bead-blocked", "bead-created
 
 COMPUTED = {"revision", "blocker", "blockers", "ready", "archived", "children", "dependents"}
 BY_NAME = {"statuses", "blocked", "changes", "against", "metrics", "env", "titles", "data"}
+BY_NAME |= {"not_ready", "skipped", "values"}
 """Objects of ours whose keys are data."""
 
 ANYTHING = {"from", "to", "structured"}
@@ -219,7 +256,15 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     repository = Repository(folder)
     settings = repository.home / ".config/ddx/config.yaml"
     settings.parent.mkdir(parents=True)
-    settings.write_text(f"workspace: {{root: {folder}/workspaces}}\n", encoding="utf-8")
+    (folder / "stub.sh").write_text(STUB, encoding="utf-8")
+    settings.write_text(
+        f"workspace: {{root: {folder}/workspaces}}\n"
+        f"harnesses: {{stub: {{kind: command, argv: [sh, {folder}/stub.sh]}}}}\n",
+        encoding="utf-8",
+    )
+    policy = repository.home / ".config/helix/config.yaml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text("agent: stub\n", encoding="utf-8")
     metrics = repository.root / "docs/helix/06-iterate/metrics"
     metrics.mkdir(parents=True)
     (metrics / "start-up.yaml").write_text(METRIC, encoding="utf-8")
@@ -393,7 +438,7 @@ def spoilt(answer: Any, *, inside: str = "") -> Iterator[tuple[str, str, Any]]:
             yield "added", "", {**answer, "an unknown key": WRONG}
             for key, found in answer.items():
                 others = {other: answer[other] for other in answer if other != key}
-                if inside not in BY_NAME:
+                if inside not in BY_NAME and not key.startswith("harnesses."):
                     yield "dropped", key, others
                 if key in ANYTHING:
                     continue

@@ -1,0 +1,43 @@
+"""`helix design`"""
+
+from __future__ import annotations
+
+from ddx.console.spec import Command, Flag
+from ddx.errors import UsageError
+from helix.actions.design import ROUNDS, order_design
+from helix.actions.scope import REPO
+from helix.cli.writing import FLAGS, SCOPE, carry_out
+
+
+def run(
+    *,
+    scope: str | None,
+    rounds: int | None,
+    agent: str | None,
+    model: str | None,
+    effort: str | None,
+    dry_run: bool,
+    json: bool,
+) -> int:
+    most = ROUNDS if rounds is None else rounds
+    if most < 1:
+        raise UsageError(f"--rounds must be above 0, not {most}")
+    return carry_out(
+        lambda desk: order_design(desk, scope or REPO, rounds=most),
+        agent=agent,
+        model=model,
+        effort=effort,
+        dry_run=dry_run,
+        json=json,
+    )
+
+
+COMMAND = Command(
+    "design",
+    "Work out how something is to be built, in rounds, and land the plan.",
+    run,
+    "helix design --rounds 3 FEAT-003",
+    arguments=(SCOPE,),
+    flags=(Flag("--rounds", f"rounds at most ({ROUNDS})", kind="number"), *FLAGS),
+    schema="helix-pass",
+)

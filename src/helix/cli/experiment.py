@@ -1,0 +1,40 @@
+"""`helix experiment`"""
+
+from __future__ import annotations
+
+from ddx.console.spec import Argument, Command, Flag
+from helix.actions.experiment import make_experiment, order_experiment
+from helix.cli.writing import FLAGS, carry_out
+
+
+def run(
+    *,
+    goal: tuple[str, ...],
+    close: bool,
+    agent: str | None,
+    model: str | None,
+    effort: str | None,
+    dry_run: bool,
+    json: bool,
+) -> int:
+    words = " ".join(goal)
+    return carry_out(
+        lambda desk: order_experiment(desk, words, close=close),
+        agent=agent,
+        model=model,
+        effort=effort,
+        dry_run=dry_run,
+        json=json,
+        make=make_experiment,
+    )
+
+
+COMMAND = Command(
+    "experiment",
+    "One bounded iteration towards a number; refuses uncommitted changes.",
+    run,
+    'helix experiment "the start-up takes less than 50 ms"',
+    arguments=(Argument("goal", "a bead, a document, or the goal in words", many=True),),
+    flags=(Flag("--close", "end the session: sum it up", kind="switch"), *FLAGS),
+    schema="helix-pass",
+)

@@ -1,0 +1,63 @@
+"""`helix polish`"""
+
+from __future__ import annotations
+
+from ddx.console.screen import answer, say
+from ddx.console.spec import Command, Flag
+from ddx.errors import UsageError
+from ddx.text import listed
+from helix.cli.opening import ASKING, SCOPE, open_desk
+
+FAILED = 1
+MOST_ROUNDS = 50
+
+
+def run(
+    *,
+    scope: str | None,
+    rounds: int | None,
+    agent: str | None,
+    model: str | None,
+    effort: str | None,
+    json: bool,
+) -> int:
+    from helix.actions.polish import ROUNDS, polish
+
+    if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
+        raise UsageError(f"--rounds must be from 1 to {MOST_ROUNDS}, not {rounds}")
+    with open_desk(agent=agent, model=model, effort=effort) as (desk, interruption):
+        done = polish(desk, scope or "", rounds=rounds or ROUNDS)
+    if json:
+        answer(
+            {
+                "ended": str(done.ended),
+                "status": done.values.get("POLISH_STATUS", ""),
+                "reason": done.reason,
+                "created": list(done.created),
+                "updated": list(done.updated),
+                "has_changed": done.has_changed,
+                "attempt": done.attempt,
+            }
+        )
+    else:
+        say(f"polish: {done.values.get('POLISH_STATUS') or done.ended}")
+        for what, ids in (("changed", done.updated), ("filed", done.created)):
+            if ids:
+                say(f"  {what} {listed(ids)}")
+        if done.reason:
+            say(f"  {done.reason}")
+    return interruption.code or (0 if done.ok else FAILED)
+
+
+COMMAND = Command(
+    "polish",
+    "Bring beads in line with their documents and make them fit to be built.",
+    run,
+    "helix polish FEAT-003 --rounds 3",
+    arguments=(SCOPE,),
+    flags=(
+        Flag("--rounds", "how often the agent goes over the beads at most (6)", kind="number"),
+        *ASKING,
+    ),
+    schema="helix-polished",
+)

@@ -1,0 +1,105 @@
+"""`helix review`"""
+
+from __future__ import annotations
+
+from ddx.console.screen import answer, say
+from ddx.console.spec import Argument, Command
+from helix.cli.opening import ASKING, open_desk, tell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from helix.actions.filing import Filed
+    from helix.policy.review import Finding, Verdict
+
+UNREADABLE, FOUND = 4, 10
+
+
+def run(
+    *, what: str | None, agent: str | None, model: str | None, effort: str | None, json: bool
+) -> int:
+    from helix.actions.filing import Filed, file_findings
+    from helix.actions.review import LAST_COMMIT, find_span, review, review_scope, reviewable
+    from helix.policy.review import Findings
+    from helix.policy.trailers import Unreadable
+
+    word = what or LAST_COMMIT
+    with open_desk(agent=agent, model=model, effort=effort, reviews=True) as (desk, interruption):
+        span = find_span(desk.site, word)
+        if span is not None and not reviewable(desk.site, span):
+            tell(f"{word} changes nothing that is reviewed: no agent was asked")
+        verdict = review_scope(desk, word) if span is None else review(desk, span)
+        filed = Filed()
+        if isinstance(verdict, Findings):
+            filed = file_findings(desk, verdict.findings)
+    if json:
+        answer(_row(verdict, filed))
+    else:
+        _print(verdict, filed)
+    if interruption.code:
+        return interruption.code
+    match verdict:
+        case Unreadable():
+            return UNREADABLE
+        case Findings():
+            return FOUND
+        case _:
+            return 0
+
+
+def _row(verdict: Verdict, filed: Filed) -> dict[str, Any]:
+    from helix.policy.review import Findings
+    from helix.policy.trailers import Unreadable
+
+    findings = verdict.findings if isinstance(verdict, Findings) else ()
+    word = "ISSUES_FOUND" if findings else "CLEAN"
+    return {
+        "status": "UNREADABLE" if isinstance(verdict, Unreadable) else word,
+        "reason": verdict.reason if isinstance(verdict, Unreadable) else "",
+        "findings": [{**it.__dict__, "severity": str(it.severity)} for it in findings],
+        "created": list(filed.created),
+        "reopened": list(filed.updated),
+        "known": list(filed.referenced),
+        "question": filed.question,
+    }
+
+
+def _print(verdict: Verdict, filed: Filed) -> None:
+    from helix.actions.filing import spoken
+    from helix.policy.review import Clean, Findings
+    from helix.policy.trailers import Unreadable
+
+    match verdict:
+        case Clean():
+            say("clean: nothing was found")
+        case Findings(findings=findings):
+            for finding in findings:
+                _print_finding(finding)
+            if said := spoken(filed):
+                say(said)
+            for remark in (*filed.remarks, filed.question):
+                if remark:
+                    tell(remark)
+        case Unreadable(reason=reason):
+            tell(f"the review cannot be read: {reason}")
+
+
+def _print_finding(finding: Finding) -> None:
+    place = f" ({finding.place})" if finding.place else ""
+    say(f"{finding.severity}: {finding.title}{place}")
+    for line in finding.detail.splitlines():
+        say(f"  {line}")
+
+
+COMMAND = Command(
+    "review",
+    "Have another agent look for faults; what it finds becomes beads.",
+    run,
+    "helix review last-commit",
+    arguments=(
+        Argument("what", "last-commit, commit:SHA, A..B, or a document's id", required=False),
+    ),
+    flags=ASKING,
+    schema="helix-reviewed",
+)

@@ -1,0 +1,39 @@
+"""How the project stands: one snapshot for `helix status`, the live view and the board (S-25).
+
+It is made of files alone, so it is as good during a run as after it, without one, and after
+kill -9. Nothing here loads a run's machinery: `helix status` is as quick as `ddx bead ready`.
+"""
+
+from __future__ import annotations
+
+from ddx.errors import DdxError
+from ddx.values import changed
+from helix.status.model import Need, Status
+from helix.status.queue import with_queue
+from helix.status.runs import needs_of, read_attempts, read_decisions, read_executions, read_run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ddx.clock import Clock
+    from ddx.project import Project
+
+__all__ = ["Status", "read_status"]
+
+
+def read_status(project: Project, *, clock: Clock) -> Status:
+    """All of it at this instant; what cannot be read is named among the needs."""
+    now = clock.stamp()
+    run = read_run(project, now=now)
+    status = Status(
+        now,
+        needs_of(run),
+        run,
+        None,
+        decisions=tuple(read_decisions(project, run)),
+        attempts=tuple(read_attempts(project)),
+        executions=tuple(read_executions(project)),
+    )
+    try:
+        return with_queue(status, project, clock)
+    except DdxError as problem:
+        return changed(status, needs=(Need(problem.message, problem.hint), *status.needs))
