@@ -14,7 +14,7 @@ from tests.support.tracker import wait_for
 from helix.cli.registry import COMMANDS
 
 AT = r"helix: \[\d\d:\d\d:\d\d\] "
-CALL = rf"{AT}command complete \(rc=0, \d+s, (\d+) tokens\) — log L(\d+)–L(\d+) in (.+)"
+CALL = rf"{AT}\w+ complete \(rc=0, \d+s, (\d+) tokens\) — log L(\d+)–L(\d+) in (.+)"
 WRONG = "echo wrong > wrong.txt\n"
 
 

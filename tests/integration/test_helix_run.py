@@ -445,7 +445,7 @@ def test_a_summary_has_the_documented_lines_and_true_ranges(tmp_path: Path) -> N
     at = r"helix: \[\d\d:\d\d:\d\d\] "
     assert re.fullmatch(at + r"cycle 1: app-1 \(1 ready\)", lines[0])
     ended = re.fullmatch(
-        at + r"command complete \(rc=0, \d+s, 120 tokens\) — log L(\d+)\u2013L(\d+) in (.+)",
+        at + r"\w+ complete \(rc=0, \d+s, 120 tokens\) — log L(\d+)\u2013L(\d+) in (.+)",
         lines[1],
     )
     assert ended

@@ -88,6 +88,7 @@ def ask_agent(
         clock=clock,
         stop=stop,
         wrap=wrapper(task, room.workspace.path, scratch=(request.scratch, evidence)),
+        name=preparation.harness,
     )
     record.write(USAGE, called.reply.usage.as_row())
     return called

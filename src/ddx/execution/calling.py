@@ -50,21 +50,22 @@ def call_agent(
     clock: Clock,
     stop: StopRequest | None = None,
     wrap: Callable[[Sequence[str]], Sequence[str]] = lambda argv: argv,
+    name: str = "",
 ) -> Called:
     """Run the agent once; nothing it says is believed here, and nothing it leaves runs on.
 
-    `wrap` puts the program into a sandbox where there is one.
+    `wrap` puts the program into a sandbox where there is one. `name` is what people call it.
     """
     invocation = harness.command(request)
     os.makedirs(request.scratch, exist_ok=True)
-    for name, text in invocation.files.items():
-        path = os.path.join(request.scratch, name)
+    for file_name, text in invocation.files.items():
+        path = os.path.join(request.scratch, file_name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
     kept = {name: text for name, text in env.items() if name not in invocation.without}
     hearing = Hearing(harness, record, limits, clock)
-    record.tell("agent-started", harness.name, model=request.model)
+    record.tell("agent-started", name or harness.name, model=request.model)
     try:
         ended = supervise(
             list(wrap(invocation.argv)),

@@ -178,6 +178,7 @@ def _ask(site: Site, question: _Question, workspace: Workspace, record: Record) 
         clock=site.clock,
         stop=site.stop,
         wrap=wrapper(task, room.workspace.path, scratch=(scratch, evidence)),
+        name=preparation.harness,
     )
     record.write(USAGE, called.reply.usage.as_row())
     return called

@@ -99,7 +99,7 @@ def _owed_review(view: View, progress: Progress, rules: Rules) -> Decision | Non
 
 def _enough(view: View, progress: Progress, rules: Rules) -> Decision | None:
     if rules.max_cycles and progress.completed >= rules.max_cycles:
-        said = f"{progress.completed} completed cycles were asked for"
+        said = f"{progress.completed} cycles are completed, and {rules.max_cycles} were asked for"
         return Decision(Action.STOP, least_power_explanation=said)
     return None
 
