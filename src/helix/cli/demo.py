@@ -1,4 +1,4 @@
-"""`helix demo`: documents, beads and an agent in a sample repository, with the real commands."""
+"""`helix demo`: a sample shop, and a supervisor that works through its queue, live."""
 
 from __future__ import annotations
 
@@ -7,35 +7,47 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from tempfile import mkdtemp
 
-import ddx
 from ddx import environment, process
+from ddx.clock import SYSTEM_CLOCK
 from ddx.console.screen import bold, dim, say
 from ddx.console.spec import Command, Flag
 from ddx.errors import DdxError
+from ddx.fastjson import to_bytes
 from ddx.git import run as git
+from helix.cli.demo_agent import AGENT, BUILDS
 
 CLAIMANTS = 8
-LOST = 5
-NOT_LANDED = 1
-_TIMEOUT_S = 60.0
-
-_HONEST = "write prices.txt bell 4.50\nsay The price list is there.\nusage 1200 300 0.02"
-_BOASTFUL = "write opening.md from 9 to 5\nsay Everything is done."
-"""What the agents follow: `script` is a harness without a model."""
+LOST, PERSON = 5, 4
+_TIMEOUT_S = 120.0
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_PATIENCE_S, _PAUSE_S = 20.0, 0.05
+_WITHOUT_WAITS = {"HELIX_TRUST": "1", "HELIX_BACKOFF_SLEEP": "0"}  # we wrote all that is in it
 
 
 class Sample:
-    """A repository made for the demo, and the `ddx` command in it."""
+    """A repository made for the demo, and the commands in it."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, stage: str) -> None:
         self.folder = folder
-        self._program = os.path.join(os.path.dirname(ddx.__file__), "__main__.py")
+        self.stage = stage
+        self._env = environment.for_children(_WITHOUT_WAITS)
 
     def set_up(self) -> None:
         self._git("init", "--quiet", "--initial-branch=main")
         self._git("config", "user.name", "Demo")
         self._git("config", "user.email", "demo@example.invalid")
-        self._git("commit", "--quiet", "--allow-empty", "-m", "an empty shop")
+        agent = os.path.join(self.stage, "agent")
+        self.write(agent, AGENT)
+        os.chmod(agent, 0o755)  # noqa: S103
+        harness = {"kind": "command", "argv": [agent], "env": {"STAGE": self.stage}}
+        self.write(".ddx/config.yaml", to_bytes({"harnesses": {"apprentice": harness}}).decode())
+        self.write(".helix/config.yaml", "agent: apprentice\n")
+
+    def write(self, path: str, text: str) -> None:
+        whole = os.path.join(self.folder, path)
+        os.makedirs(os.path.dirname(whole), exist_ok=True)
+        with open(whole, "w", encoding="utf-8") as file:
+            file.write(text)
 
     def commit(self, message: str) -> None:
         """All that is there: agents build on commits."""
@@ -44,22 +56,35 @@ class Sample:
         say(dim(f"  (git commit: {message})"))
 
     def run(self, *words: str) -> process.Result:
-        return process.run(
-            [sys.executable, "-I", "-S", self._program, *words],
-            cwd=self.folder,
-            env=environment.for_children({"HELIX_TRUST": "1"}),  # we wrote all that is in it
-            timeout_s=_TIMEOUT_S,
-        )
+        return process.run(self._argv(words), cwd=self.folder, env=self._env, timeout_s=_TIMEOUT_S)
 
-    def show(self, *words: str, code: int = 0) -> str:
+    def show(self, *words: str) -> str:
         """Run a command in front of the viewer: what it told, then its answer."""
-        say(dim("$ "), bold(f"ddx {' '.join(map(_quoted, words))}"))
+        _typed(words)
         done = self.run(*words)
         for line in (done.stderr + done.stdout).decode("utf-8", "replace").splitlines():
             say(f"  {line}")
-        if done.code != code:
-            raise DdxError(f"the demo's own command ended with exit {done.code}, not {code}")
+        _require(done.code, 0)
         return done.text.strip()
+
+    def show_live(self, *words: str, code: int = 0) -> None:
+        """The same for a command that takes its time: line by line, as they come."""
+        _typed(words)
+        lines = Lines(shorten=f"{self.folder}/")
+        done = process.run_streamed(
+            self._argv(words),
+            cwd=self.folder,
+            env=self._env,
+            timeout_s=_TIMEOUT_S,
+            stdout=lines,
+            stderr=lines,
+            clock=SYSTEM_CLOCK,
+        )
+        _require(done.code, code)
+
+    def _argv(self, words: tuple[str, ...]) -> list[str]:
+        program = os.path.join(_PACKAGES, words[0], "__main__.py")
+        return [sys.executable, "-I", "-S", program, *words[1:]]
 
     def _git(self, *words: str) -> None:
         done = git(self.folder, *words)
@@ -67,126 +92,144 @@ class Sample:
             raise DdxError(f"git {words[0]} failed in {self.folder}: {done.complaint}")
 
 
+class Lines:
+    """Whole lines of a stream, said as soon as they are there."""
+
+    def __init__(self, *, shorten: str) -> None:
+        self._rest = b""
+        self._shorten = shorten
+
+    def __call__(self, piece: bytes) -> None:
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            say(f"  {line.decode('utf-8', 'replace').replace(self._shorten, '')}")
+        sys.stdout.flush()
+
+
 def run(*, folder: str | None) -> int:
-    place = os.path.abspath(folder) if folder else mkdtemp(prefix="helix-demo-")
-    sample = Sample(place if folder else os.path.join(place, "shop"))
-    os.makedirs(sample.folder, exist_ok=True)
-    if os.listdir(sample.folder):
-        raise DdxError(f"{sample.folder} is not empty, and the demo makes a repository in it")
+    place = (
+        os.path.abspath(folder) if folder else os.path.join(mkdtemp(prefix="helix-demo-"), "shop")
+    )
+    os.makedirs(place, exist_ok=True)
+    if os.listdir(place):
+        raise DdxError(f"{place} is not empty, and the demo makes a repository in it")
+    sample = Sample(place, os.path.join(place, ".git", "demo"))  # unseen, and gone with the sample
     sample.set_up()
-    say(f"A sample repository in {sample.folder}")
+    say(f"A sample repository in {place}")
+    say(dim("The agent here is a shell script and no model: nothing is sent anywhere, and the"))
+    say(dim("tokens and dollars that it reports are made up."))
     _write_down(sample)
-    _plan(sample)
-    winner = _race(sample)
-    _change_of_mind(sample, winner)
-    _hand_over(sample)
-    _look_back(sample)
+    beads = _file(sample)
+    _race(sample, beads["prices"])
+    _first_night(sample, beads)
+    _next_morning(sample, beads)
     return 0
 
 
 def _write_down(sample: Sample) -> None:
     _headline("Write down what is wanted; each document knows what it follows from")
-    sample.show("doc", "new", "prd", "A shop for bicycles")
-    sample.show("doc", "new", "feat", "A cart", "--depends-on", "prd")
-    sample.show("doc", "new", "td", "Sums in cents", "--depends-on", "FEAT-001")
-    sample.show("doc", "impact", "FEAT-001")
-    sample.show("doc", "stamp", "TD-001")
-    feature = os.path.join(sample.folder, "docs", "helix", "01-frame", "features")
-    (name,) = os.listdir(feature)
-    with open(os.path.join(feature, name), "a", encoding="utf-8") as file:
-        file.write("\nA cart may hold gift cards too.\n")
-    say(dim(f"  (somebody adds a sentence to {name})"))
-    sample.show("doc", "stale")
-    sample.show("doc", "graph", "--output", "documents.svg")
+    sample.show("ddx", "doc", "new", "prd", "A shop for bicycles")
+    sample.show("ddx", "doc", "new", "feat", "A cart", "--depends-on", "prd")
+    sample.show("ddx", "doc", "impact", "prd")
 
 
-def _plan(sample: Sample) -> None:
-    _headline("File work; say what waits for what and what proves it")
-    sample.show("bead", "init")
-    epic = sample.show("bead", "create", "Sell things online", "--type", "epic")
-    cart = sample.show(
-        *("bead", "create", "A cart that adds up", "--parent", epic, "--priority", "1"),
-        *("--acceptance", "`pytest -q tests/cart` passes"),
+def _file(sample: Sample) -> dict[str, str]:
+    _headline("File work; say what waits for what, and what proves it")
+    sample.show("ddx", "bead", "init")
+    new = ("ddx", "bead", "create")
+    epic = sample.show(*new, "Sell things online", "--type", "epic", "--spec-id", "FEAT-001")
+    below = ("--parent", epic)
+    beads = {
+        "prices": sample.show(
+            *new, "A price list", *below, "--priority", "1", "--verify", "grep -q bell prices.txt"
+        )
+    }
+    beads["cart"] = sample.show(
+        *(*new, "A cart that adds up", *below, "--depends-on", beads["prices"]),
+        *("--verify", "python3 cart.py 4.50 11.50 | grep -qx 16.00"),
     )
-    sample.show(
-        *("bead", "create", "Checkout", "--parent", epic, "--depends-on", cart),
-        *("--verify", "pytest -q tests/checkout"),
-    )
-    sample.show("bead", "create", "It should work properly", "--acceptance", "Everything works")
-    sample.show("bead", "ready", "--execution")
-    sample.show("bead", "blocked")
+    beads["delivery"] = sample.show(*new, "Delivery", *below, "--verify", "test -s delivery.txt")
+    beads["hours"] = sample.show(*new, "Opening hours", "--verify", "test -s opening.txt")
+    for name, bead_id in beads.items():
+        sample.write(os.path.join(sample.stage, f"build-{bead_id}"), BUILDS[name])
+    sample.commit("documents, beads and settings")
+    sample.show("ddx", "bead", "ready", "--execution")
+    return beads
 
 
-def _race(sample: Sample) -> str:
+def _race(sample: Sample, bead_id: str) -> None:
     _headline(f"{CLAIMANTS} agents reach for the same bead; one gets it")
-    bead_id = (
-        sample.run("bead", "ready", "--execution", "--limit", "1").text.splitlines()[1].split()[0]
-    )
+    words = ("ddx", "bead", "update", bead_id, "--claim", "--owner")
+    agents = [f"agent-{number}" for number in range(1, CLAIMANTS + 1)]
     with ThreadPoolExecutor(CLAIMANTS) as pool:
-        words = ("bead", "update", bead_id, "--claim", "--owner")
-        agents = [f"agent-{number}" for number in range(1, CLAIMANTS + 1)]
-        results = list(pool.map(lambda agent: sample.run(*words, agent), agents))
-    say(dim("$ "), bold(f"ddx bead update {bead_id} --claim"), dim(f"   ({CLAIMANTS} at once)"))
-    for agent, done in zip(agents, results, strict=True):
-        say(f"  {agent}: exit {done.code}")
-    won = sum(done.ok for done in results)
-    lost = sum(done.code == LOST for done in results)
-    if (won, lost) != (1, CLAIMANTS - 1):
-        raise DdxError(f"{won} agents won and {lost} lost: exactly one must win")
-    return bead_id
+        codes = [done.code for done in pool.map(lambda agent: sample.run(*words, agent), agents)]
+    _typed(words[:-1], note=f"   ({CLAIMANTS} at once)")
+    say(f"  exit codes: {' '.join(map(str, codes))}")
+    if sorted(codes) != [0, *[LOST] * (CLAIMANTS - 1)]:
+        raise DdxError("exactly one must win")
+    sample.run("ddx", "bead", "update", bead_id, "--unclaim")
 
 
-def _change_of_mind(sample: Sample, cart: str) -> None:
-    _headline("A better plan takes the place of the old one")
-    checkout = sample.run("bead", "blocked").text
-    waiting = next(line.split()[0] for line in checkout.splitlines() if "waits for" in line)
-    better = sample.show(
-        *("bead", "create", "Checkout with two steps", "--depends-on", cart),
-        *("--verify", "pytest -q tests/checkout"),
-    )
-    sample.show("bead", "supersede", waiting, "--by", better, "--reason", "one page asks too much")
-    sample.show("bead", "close", cart, "--reason", "adds up", "--commit", "HEAD")
-    sample.show("bead", "ready", "--execution")
-    sample.show("bead", "why", waiting)
-
-
-def _hand_over(sample: Sample) -> None:
-    _headline("An agent works in a clone of its own; what passes its checks lands")
-    sample.commit("documents and beads")
-    prices = sample.show(
-        *("bead", "create", "A price list", "--acceptance", 'prices.txt names "bell"'),
-        *("--set", f"script={_HONEST}"),
-    )
-    sample.show("agent", "execute-bead", prices, "--harness", "script")
-    _headline("What an agent says proves nothing: this one wrote another file, and it is kept")
-    hours = sample.show(
-        *("bead", "create", "Opening hours", "--acceptance", "opening.txt exists"),
-        *("--set", f"script={_BOASTFUL}"),
-    )
-    sample.show("agent", "execute-bead", hours, "--harness", "script", code=NOT_LANDED)
-    sample.show("agent", "show", "last")
-
-
-def _look_back(sample: Sample) -> None:
-    _headline("What happened, for a person who was not there")
-    sample.show("bead", "status")
-    sample.show("bead", "commit")
-    sample.run("bead", "create", "Send a receipt", "--verify", "pytest -q tests/receipt")
-    sample.show("bead", "diff")
+def _first_night(sample: Sample, beads: dict[str, str]) -> None:
+    _headline("Now let it run, and change your mind meanwhile in a second terminal")
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(_change_of_mind, sample, beads["delivery"])
+        sample.show_live("helix", "run", "--summary", "--max-attempts", "2", code=PERSON)
+        second.result()
     say()
-    say(bold("That is the ground"), " that the supervisor will stand on; it comes next.")
-    say(f"Look around: cd {sample.folder} && ddx agent attempts, or open documents.svg there")
+    say("  What was proven has landed. One review found a fault: it was filed and mended. Delivery")
+    say("  changed under its agent, so that work was kept and not landed. Opening hours failed its")
+    say("  check twice, whatever its agent said; the run asks you instead of trying for ever:")
+    _headline("The report for the person who comes in the morning")
+    logs = os.path.join(sample.folder, ".helix-logs")
+    (report,) = (name for name in os.listdir(logs) if name.startswith("blockers-"))
+    say(dim("$ "), bold(f"cat .helix-logs/{report}"))
+    with open(os.path.join(logs, report), encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            say(f"  {line}")
+
+
+def _change_of_mind(sample: Sample, bead_id: str) -> None:
+    """While an agent is at it: what it builds is no longer what is wanted."""
+    left_s = _PATIENCE_S
+    while not os.path.exists(os.path.join(sample.stage, "at-work")) and left_s > 0:
+        SYSTEM_CLOCK.sleep(_PAUSE_S)
+        left_s -= _PAUSE_S
+    say(dim(f"  (second terminal) $ ddx bead update {bead_id} --spec-id FEAT-001"))
+    sample.run("ddx", "bead", "update", bead_id, "--spec-id", "FEAT-001")
+    sample.write(os.path.join(sample.stage, "go-on"), "")
+
+
+def _next_morning(sample: Sample, beads: dict[str, str]) -> None:
+    _headline("You settle what was open; the next run goes on from there")
+    sample.show("ddx", "bead", "update", beads["hours"], "--verify", "test -s opening.md")
+    sample.show_live("helix", "run", "--summary")
+    _headline("What happened, for a person who was not there")
+    sample.show("helix", "status")
+    sample.show("helix", "cost", "--by", "bead")
+    say(dim("$ "), bold("git log --oneline"))
+    for line in git(sample.folder, "log", "--oneline").text.splitlines():
+        say(f"  {line}")
+    say()
+    say(bold("That was the whole loop: "), "build, prove, land, review, stop for a person.")
+    say(f"Look around: cd {sample.folder} && ddx agent attempts")
+    say("With your own repository and claude or codex: ddx bead init, helix trust, helix run")
+
+
+def _typed(words: tuple[str, ...], *, note: str = "") -> None:
+    from shlex import join
+
+    say(dim("$ "), bold(join(words)), dim(note))
+
+
+def _require(code: int | None, wanted: int) -> None:
+    if code != wanted:
+        raise DdxError(f"the demo's own command ended with exit {code}, not {wanted}")
 
 
 def _headline(text: str) -> None:
     say()
     say(bold(text))
-
-
-def _quoted(word: str) -> str:
-    from shlex import quote
-
-    return quote(word)
 
 
 COMMAND = Command(
