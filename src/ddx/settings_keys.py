@@ -77,7 +77,7 @@ KEYS: Mapping[str, Key] = {
         "choice",
         "never",
         "when ddx commits the tracker's files by itself",
-        choices=("never", "on-close"),
+        choices=("never", "on-close", "on-stop"),
     ),
     "workspace.carry": Key(
         "paths", (), "files and folders of the checkout that git ignores but a workspace needs"

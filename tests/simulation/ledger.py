@@ -115,7 +115,7 @@ class Ledger:
     def _claimed(self, bead_id: str) -> None:
         if bead_id in self._blocked:
             raise Violation(f"{bead_id} was blocked, nothing has changed, and it is tried again")
-        if self._charges[bead_id] >= self._max_attempts + self._crashes:
+        if self._charges[bead_id] >= self._max_attempts:
             raise Violation(f"{bead_id} has failed {self._charges[bead_id]} times already")
         self._touched.discard(bead_id)
 

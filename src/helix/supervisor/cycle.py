@@ -225,10 +225,30 @@ def _block(run: Run, flight: Flight, outcome: Outcome, reason: str) -> None:
     if run.plan.reviews and isinstance(outcome, Preserved):
         run.write(phase="reviewing")
         findings = run.bench.review_failure(run.desk, outcome)
+    why = f"{reason}: {outcome.facts.reason}" if outcome.facts.reason else reason
+    refs = (outcome.ref,) if isinstance(outcome, Preserved) else ()
+    _hold(run, bead, why, refs=refs, findings=findings)
+
+
+def block_worn_out(run: Run) -> None:
+    """What used up its attempts in a run that died before it could say so (S-10)."""
+    most = run.plan.rules.max_attempts
+    for bead in run.look().ready():
+        if bead.attempts >= most:
+            _hold(run, bead, f"{bead.attempts} attempts have failed")
+
+
+def _hold(
+    run: Run,
+    bead: Candidate,
+    why: str,
+    *,
+    refs: tuple[str, ...] = (),
+    findings: tuple[str, ...] = (),
+) -> None:
     look = run.look()
     row = look.snapshot.find(bead.id) or {}
     basis = bookkeeping.basis_of(row, look.upstream, commit=run.bench.head(run.site.project.root))
-    why = f"{reason}: {outcome.facts.reason}" if outcome.facts.reason else reason
     epic = bookkeeping.block_bead(run.site, bead.id, reason=why, basis=basis, findings=findings)
     run.blockers[bead.id] = Blocker(
         bead.id,
@@ -238,7 +258,7 @@ def _block(run: Run, flight: Flight, outcome: Outcome, reason: str) -> None:
         attempts=bookkeeping.attempts_of(row),
         seconds=run.spent_s.get(bead.id, 0.0),
         epic=epic,
-        refs=(outcome.ref,) if isinstance(outcome, Preserved) else (),
+        refs=refs,
         findings=findings,
     )
     run.journal.note("blocked", **run.blockers[bead.id].as_row())

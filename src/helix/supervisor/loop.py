@@ -21,7 +21,7 @@ from helix.policy.routing import next_action
 from helix.supervisor import controls
 from helix.supervisor.blockers import write_report
 from helix.supervisor.bookkeeping import reopen_changed
-from helix.supervisor.cycle import begin_cycle, end_cycle, fly, recover_claims
+from helix.supervisor.cycle import begin_cycle, block_worn_out, end_cycle, fly, recover_claims
 from helix.supervisor.passes import carry_out, failed_pass
 from helix.supervisor.run import RunEnd
 
@@ -79,6 +79,7 @@ class Loop:
                 run.owed.append(done.outcome.facts.attempt)
         run.owed = list(dict.fromkeys(run.owed))
         recover_claims(run)
+        block_worn_out(run)
         run.refresh_context(run.look(), now=True)
 
     def _turn(self, pool: ThreadPoolExecutor) -> RunEnd | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ddx import fastjson
 from ddx.cli.agent.watching import Narrator, interruptible
-from ddx.cli.place import CLOCK, tell
+from ddx.cli.place import CLOCK, settings, tell
 from ddx.console.screen import answer, say
 from ddx.errors import DdxError, NotFound, UsageError
 from ddx.execution.draining import Drain, prepare_plainly
@@ -21,6 +21,7 @@ from ddx.git import uncommitted
 from ddx.harnesses.base import Usage
 from ddx.supervision import StopRequest
 from ddx.text import listed, shown
+from ddx.tracker.committing import commit_tracker
 from ddx.values import changed
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def drain(project: Project, orders: Orders, *, json: bool) -> int:
     work = Drain(open_one, orders)
     with interruptible(stop, work.wind_down) as interruption:
         done = work.run()
+    if settings(project).tracker_commit == "on-stop":
+        commit_tracker(project, message="tracker: after a drain")
     if json:
         answer(
             {
