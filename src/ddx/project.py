@@ -7,6 +7,10 @@ import os
 from ddx.errors import NotFound
 from ddx.values import value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 WORKSPACE_MARK = "ddx-project"
 """In a workspace's git folder: the path of the project it was cloned for."""
 
@@ -29,7 +33,7 @@ class Project:
 
 def find_project(start: str) -> Project:
     """The project that holds the folder `start`."""
-    checkout = _upwards(start, ".git")
+    checkout = _upwards(start, ".git", _is_repository)
     holder = _upwards(start, ".ddx")
     if checkout is None:
         if holder is None:
@@ -50,22 +54,27 @@ def find_checkout(start: str) -> Project:
 
     Beads are the project's, whichever copy we stand in; documents are those that lie here.
     """
-    checkout = _upwards(start, ".git")
+    checkout = _upwards(start, ".git", _is_repository)
     if checkout is None:
         return find_project(start)
     holder = _upwards(start, ".ddx")
     return Project(holder if holder is not None and _is_within(holder, checkout) else checkout)
 
 
-def _upwards(start: str, name: str) -> str | None:
+def _upwards(start: str, name: str, fits: Callable[[str], bool] = os.path.exists) -> str | None:
     folder = os.path.realpath(start)
     while True:
-        if os.path.exists(os.path.join(folder, name)):
+        if fits(os.path.join(folder, name)):
             return folder
         parent = os.path.dirname(folder)
         if parent == folder:
             return None
         folder = parent
+
+
+def _is_repository(path: str) -> bool:
+    """Some agents leave an empty `.git` folder behind when they are killed (codex: seen)."""
+    return os.path.isfile(path) or os.path.exists(os.path.join(path, "HEAD"))
 
 
 def _home_of(checkout: str) -> Project:

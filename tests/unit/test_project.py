@@ -105,3 +105,9 @@ def test_a_worktree_of_a_bare_repository_is_a_project_named_after_it(tmp_path): 
 def test_projects_are_equal_by_their_root():
     assert Project("/work/app") == Project("/work/app")
     assert Project("/work/app").name == "app"
+
+
+def test_an_empty_git_folder_is_no_repository(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "shop" / ".ddx").mkdir(parents=True)
+    assert find_project(str(tmp_path / "shop")).root == str(tmp_path / "shop")

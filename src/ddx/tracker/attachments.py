@@ -33,11 +33,11 @@ class Attachments:
     def add(self, bead_id: str, events: tuple[Row, ...]) -> None:
         """Before the row lets go of them, so a crash between leaves them twice, never none.
 
-        A last event that is told again in the same words, after nothing new, is the one that a
-        crash cut off.
+        A close that is told again in the same words, after nothing new, is the one that a crash
+        cut off.
         """
         kept = self.events(bead_id)
-        if kept and events and _words(kept[-1]) == _words(events[-1]):
+        if kept and events and _is_same_close(kept[-1], events[-1]):
             is_again = all(happened in kept for happened in events[:-1])
             kept = kept[:-1] if is_again else kept
         everything = joined(kept, events)
@@ -46,8 +46,8 @@ class Attachments:
             replace(self.path(bead_id), tuple(lines), near=self.folder)
 
 
-def _words(happened: Row) -> Row:
-    return {**happened, "created_at": ""}
+def _is_same_close(one: Row, other: Row) -> bool:
+    return one.get("kind") == "closed" and {**one, "created_at": ""} == {**other, "created_at": ""}
 
 
 def _event(path: str, number: int, line: bytes) -> Row:
