@@ -42,7 +42,8 @@ HELIX_LAYERS = (
     {"status"},
     {"supervisor", "objective"},
     {"work"},
-    {"actions", "policy", "memory", "verification", "intake", "prompts", "desk"},
+    {"actions", "policy", "memory", "verification", "intake", "prompts", "desk"}
+    | {"slider", "statements"},
     {"settings"},
     {ROOT},
 )
