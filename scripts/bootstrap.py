@@ -126,7 +126,9 @@ def locked(environment: Path) -> Iterator[Run]:
 def read_requirements(*, dev: bool) -> dict[str, list[str]]:
     """The requirements that each stamp vouches for, the widest last."""
     pyproject = tomllib.loads(PYPROJECT.read_text("utf-8"))
-    needed_to_run: list[str] = pyproject["project"]["dependencies"]
+    project = pyproject["project"]
+    # A clone is also the plugin, whose MCP server must start at once.
+    needed_to_run: list[str] = project["dependencies"] + project["optional-dependencies"]["mcp"]
     if not dev:
         return {READY: needed_to_run}
     return {READY: needed_to_run, READY_DEV: needed_to_run + pyproject["dependency-groups"]["dev"]}

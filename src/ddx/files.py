@@ -218,3 +218,19 @@ def remove_leftovers(*paths: str) -> None:
         for entry in os.listdir(folder):
             if entry.startswith(names):
                 os.unlink(os.path.join(folder, entry))
+
+
+def add_lines(path: str, wanted: str) -> bool:
+    """See that a file has these lines, beside all that somebody else put there; False: it had."""
+    try:
+        with open(path, "rb") as file:
+            there = file.read()
+    except FileNotFoundError:
+        there = b""
+    lines = there.splitlines()
+    missing = [line for line in wanted.encode().splitlines() if line not in lines]
+    if not missing:
+        return False
+    kept = there if not there or there.endswith(b"\n") else there + b"\n"
+    replace(path, (kept, *(line + b"\n" for line in missing)))
+    return True

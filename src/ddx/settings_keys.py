@@ -108,16 +108,18 @@ NAMED: Mapping[str, Mapping[str, Key]] = {
 
 SUBSTRATE = Table(KEYS, NAMED)
 
-_NUMBERS = ("amount", "count", "number", "whole")
+_NUMBERS = ("amount", "count", "number", "share", "whole")
 _WANTED = {
     "amount": "a number from 0 to a billion",
     "argv": "a list of texts that begins with a program",
     "count": "a whole number from 1 to a billion",
     "folder": "an absolute path, or one that begins with ~/",
+    "label": "a label: a text without blanks that is not empty",
     "name": "a text that is not empty",
     "number": "a number above 0, at most a billion",
     "paths": "a list of paths inside of the project",
     "route": "desktop, an http address, or a program with its arguments as a list",
+    "share": "a number from 0 to 1",
     "switch": "true or false",
     "text": "a text",
     "texts": "a list of texts",
@@ -144,6 +146,8 @@ def read_variable(name: str, text: str, *, table: Table = SUBSTRATE) -> Any:
             given = int(number) if number.is_integer() else number
         except (ValueError, OverflowError):
             pass
+    elif key.kind == "switch":
+        given = {"true": True, "false": False}.get(text.lower(), text)
     return checked(name, given, where=f"${key.variable}", table=table)
 
 
@@ -187,6 +191,8 @@ def _fits(key: Key, given: Any) -> bool:
             return _is_text(given)
         case "name":
             return _is_text(given) and bool(given.strip())
+        case "label":
+            return _is_text(given) and given.split() == [given]
         case "folder":
             return _is_text(given) and (not given or given.startswith(("/", "~/")))
         case "texts":
@@ -220,6 +226,8 @@ def _has_size(kind: str, given: float) -> bool:
             return given >= 0 and given == int(given)
         case "amount":
             return given >= 0
+        case "share":
+            return 0 <= given <= 1
         case _:
             return given > 0
 

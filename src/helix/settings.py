@@ -28,6 +28,19 @@ POLICY = Table(
             "text", "", "the harness that builds; empty: the only one configured or installed"
         ),
         "align.auto": Key("switch", True, "whether a run aligns by itself when that is due"),
+        "memory.embedder": Key(
+            "name",
+            "minilm",
+            "what compares texts: minilm, off, sentence-transformers:MODEL, fastembed:MODEL, "
+            "an http address with #MODEL, or an entry point of helix.embedders",
+        ),
+        "memory.holdout": Key(
+            "share", 0.1, "attempts that go without memories, to see what those are worth"
+        ),
+        "memory.limit": Key("count", 5, "memories that one prompt carries at most"),
+        "objective.explorers": Key(
+            "count", 6, "explorers of one objective at most, memory and framework included"
+        ),
         "review.enabled": Key("switch", True, "whether what landed is reviewed"),
         "review_agent": Key("text", "", "the harness that reviews; empty: the one that builds"),
         "run.backoff_s": Key(
@@ -122,6 +135,22 @@ class HelixSettings:
     @property
     def aligns(self) -> bool:
         return bool(self.found["align.auto"])
+
+    @property
+    def embedder(self) -> str:
+        return str(self.found["memory.embedder"])
+
+    @property
+    def memory_holdout(self) -> float:
+        return float(self.found["memory.holdout"])
+
+    @property
+    def memory_limit(self) -> int:
+        return int(self.found["memory.limit"])
+
+    @property
+    def explorers(self) -> int:
+        return int(self.found["objective.explorers"])
 
     @property
     def routes(self) -> tuple[Route, ...]:

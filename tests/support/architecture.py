@@ -38,13 +38,13 @@ DDX_LAYERS = (
 HELIX_LAYERS = (
     {"__main__"},
     {"cli"},
-    {"hooks", "mcp"},
+    {"hooks", "mcp", "installing"},
     {"status"},
     {"supervisor", "objective"},
     {"work"},
     {"actions", "policy", "memory", "verification", "intake", "prompts", "desk"}
     | {"slider", "statements"},
-    {"settings"},
+    {"settings", "folder", "resources", "meter", "run_lock"},
     {ROOT},
 )
 STRANGERS = ({"harnesses", "tracker", "graph"}, {"supervisor", "objective"})
@@ -83,6 +83,7 @@ PURE = (
     "ddx.graph.rings",
     "ddx.graph.markdown",
     "ddx.graph.tags",
+    "ddx.graph.mentions",
     "ddx.graph.terms",
     "ddx.graph.proof.definitions",
     "ddx.graph.drawing",
@@ -107,8 +108,29 @@ PURE = (
     "ddx.harnesses.gemini",
     "ddx.harnesses.opencode",
     "helix.policy",
-    "helix.objective.machine",
+    "helix.memory.echo",
+    "helix.memory.model",
+    "helix.memory.quarantine",
+    "helix.memory.scoring",
+    "helix.memory.value",
+    *(f"helix.objective.{name}" for name in ("machine", "states", "readiness", "pace", "outputs")),
+    *(f"helix.objective.{name}" for name in ("explore", "synthesis", "plan", "judging")),
     "helix.actions.model",
+    "helix.verification.model",
+    "helix.verification.results",
+    "helix.verification.junit",
+    "helix.verification.tap",
+    "helix.verification.terminal",
+    "helix.verification.locating",
+    "helix.verification.reproducing",
+    "helix.verification.spec_refs",
+    "helix.verification.traceback",
+    "helix.verification.settling",
+    *(f"helix.verification.{name}" for name in ("spending", "coverage", "summaries", "threads")),
+    *(
+        f"helix.verification.{name}"
+        for name in ("wording", "markdown", "charts", "page", "page_style")
+    ),
 )
 PROCESSES = (
     "subprocess",
@@ -162,7 +184,7 @@ ONE_PLACE = (
 )
 SPELLS_GIT = "ddx.git"
 RUNS_A_SHELL = "ddx.process"
-CATCHES_ALL = ("ddx.console.guard", "ddx.execution.work")
+CATCHES_ALL = ("ddx.console.guard", "ddx.execution.work", "helix.hooks.__main__")
 ALL_ERRORS = {"", "Exception", "BaseException"}
 
 # Rule 5.

@@ -60,6 +60,7 @@ def test_without_any_word_the_defaults_hold(home):  # C-6, D-7, D-24, S-9, S-18
     assert (settings.max_cost_usd, settings.backoff_s) == (None, None)
     assert settings.reviews
     assert settings.aligns
+    assert (settings.embedder, settings.memory_holdout, settings.memory_limit) == ("minilm", 0.1, 5)
     assert settings.routes == ()
     assert set(settings.origins.values()) == {"default"}
     assert not home.cache.exists()
@@ -110,6 +111,10 @@ def test_routes_are_named_and_tell_everything_unless_they_say_what(home):  # S-2
         ("run: {orphan_threshold_s: .nan}", 1, "run.orphan_threshold_s must be a number from 0"),
         ("review: {enabled: maybe}", 1, "review.enabled must be true or false"),
         ("agent: [claude]", 1, "agent must be a text"),
+        ("memory: {holdout: 1.1}", 1, "memory.holdout must be a number from 0 to 1"),
+        ("memory: {holdout: -0.1}", 1, "memory.holdout must be a number from 0 to 1"),
+        ("memory: {limit: 0}", 1, "memory.limit must be a whole number from 1"),
+        ("memory: {embedder: ''}", 1, "memory.embedder must be a text that is not empty"),
         ("agent: claude\nagent: codex", 2, "agent is set twice"),
         ("notify: {phone: {to: mailto:me}}", 1, "notify.phone.to must be desktop, an http"),
         ("notify: {phone: {on: [noise]}}", 1, "notify.phone.on must be a list of some of guidance"),

@@ -6,7 +6,7 @@ import os
 
 from ddx import git
 from ddx.errors import DdxError
-from ddx.files import replace
+from ddx.files import add_lines, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _make_missing(project: Project, tracker: Tracker, *, launcher: str) -> Itera
         replace(tracker.path, ())
         yield f"made {tracker.path}"
     for name, wanted in ((".gitignore", _IGNORED), (".gitattributes", _ATTRIBUTES)):
-        if _complete(project.ddx(name), wanted):
+        if add_lines(project.ddx(name), wanted):
             yield f"wrote {project.ddx(name)}"
     if git.common_folder(project.root):
         command = driver_command(launcher)
@@ -71,19 +71,3 @@ def driver_command(launcher: str) -> str:
         '[ $code -eq 0 ] || [ $code -eq 1 -a -n "$said" ] && exit $code; fi; '
         "git merge-file --diff3 -L ours -L base -L theirs %A %O %B"
     )
-
-
-def _complete(path: str, wanted: str) -> bool:
-    """The file with all the lines we need, and every line that someone else put there."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            there = file.read()
-    except FileNotFoundError:
-        there = ""
-    lines = there.splitlines()
-    missing = [line for line in wanted.splitlines() if line not in lines]
-    if not missing:
-        return False
-    kept = there if not there or there.endswith("\n") else f"{there}\n"
-    replace(path, (kept.encode(), *(f"{line}\n".encode() for line in missing)))
-    return True

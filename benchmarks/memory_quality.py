@@ -1,0 +1,195 @@
+"""How well recall finds the right memory, by the very code that answers `helix memory recall`.
+
+The set is our own: benchmarks/memory/memories.jsonl, with four kinds of questions for each memory:
+
+    objective   a task as it stands in a bead, about the same thing
+    paraphrase  the trigger in other words
+    symptom     what somebody sees who does not know the cause yet: hard on purpose
+    keyword     two or three words that stand in it
+
+Half of it is marked `unseen`: nothing was tuned on that half.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ddx.clock import stamp
+from ddx.values import changed
+from helix.memory.embedders.base import Absent, Calibration, Embedder
+from helix.memory.embedders.minilm.embedder import open_minilm
+from helix.memory.model import Draft
+from helix.memory.recall import Question, Recall
+from helix.memory.rows import all_memories, insert, put
+from helix.memory.store import MemoryStore
+
+SET = Path(__file__).parent / "memory"
+KINDS = ("objective", "paraphrase", "symptom", "keyword")
+NOW_NS = 1_772_366_400 * 10**9
+DAY_NS = 86_400 * 10**9
+SEED = 20260301
+AT = 5
+
+
+@dataclass(frozen=True)
+class Found:
+    """Shares of questions whose memory came first, or among the first five."""
+
+    first: float
+    among: float
+
+
+@dataclass(frozen=True)
+class Quality:
+    """By way of searching, part of the set and kind of question."""
+
+    equal: dict[tuple[str, str, str], Found]
+    """Relevance alone: no memory has a past."""
+    priors: dict[tuple[str, str, str], Found]
+    """The formula, where helped, failed and last used are drawn by chance."""
+    over_all: dict[tuple[str, str, str], Found]
+    """The same with the bare similarity as relevance, over all memories: why D-17 is there."""
+    false_positives: dict[str, float]
+    """Unrelated questions that got an answer."""
+    memories: int
+    unrelated: int
+    draws: int
+
+
+class Remembering:
+    """An embedder that embeds each text once, and may read its similarities in another way."""
+
+    def __init__(self, inner: Embedder, calibration: Calibration, known: dict[str, Any]) -> None:
+        self.id = inner.id
+        self.dimension = inner.dimension
+        self.calibration = calibration
+        self._inner = inner
+        self._known = known
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        import numpy
+
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if fresh:
+            self._known |= dict(zip(fresh, self._inner.embed(fresh), strict=True))
+        return numpy.stack([self._known[text] for text in texts])
+
+
+def measure_quality(draws: int) -> Quality:
+    """Everything, in a database of its own."""
+    rows = [json.loads(line) for line in (SET / "memories.jsonl").read_text("utf-8").splitlines()]
+    unrelated = (SET / "unrelated.txt").read_text("utf-8").splitlines()
+    inner = open_minilm()
+    if isinstance(inner, Absent):
+        raise SystemExit(f"the shipped embedder is missing: {inner.reason}")
+    with tempfile.TemporaryDirectory() as folder, MemoryStore(f"{folder}/helix.db") as store:
+        names = _fill(store, rows)
+        ways = dict(_ways(inner))
+        equal = {}
+        for way, embedder in ways.items():
+            equal |= _scores(store, way, embedder, rows, names)
+        false = {way: _share_answered(store, embedder, unrelated) for way, embedder in ways.items()}
+        priors, over_all = _with_priors(store, ways, rows, names, draws)
+    return Quality(equal, priors, over_all, false, len(rows), len(unrelated), draws)
+
+
+def _ways(inner: Embedder) -> Iterator[tuple[str, Embedder | Absent]]:
+    plain = inner.calibration
+    known: dict[str, Any] = {}
+    yield "words", Absent("not for this measurement", is_chosen=True)
+    yield "meaning", Remembering(inner, changed(plain, text_weight=0.0), known)
+    yield "both", Remembering(inner, plain, known)
+    bare = changed(plain, floor=0.0, width=9.0, full=1.0)
+    yield "both, no floor", Remembering(inner, bare, known)
+
+
+def _fill(store: MemoryStore, rows: Sequence[dict[str, str]]) -> list[str]:
+    with store.writing() as db:
+        return [
+            insert(
+                db,
+                Draft(row["type"], row["trigger"], row["resolution"]),
+                now=stamp(NOW_NS),
+            ).name
+            for row in rows
+        ]
+
+
+def _scores(
+    store: MemoryStore,
+    way: str,
+    embedder: Embedder | Absent,
+    rows: Sequence[dict[str, str]],
+    names: Sequence[str],
+) -> dict[tuple[str, str, str], Found]:
+    recall = Recall(store, embedder)
+    found: dict[tuple[str, str, str], list[tuple[bool, bool]]] = {}
+    for kind in KINDS:
+        for row, name in zip(rows, names, strict=True):
+            hits = recall.ask(Question(row[kind], limit=AT), now=stamp(NOW_NS)).hits
+            got = [hit.memory.name for hit in hits]
+            for part in ("all", row["part"]):
+                found.setdefault((way, part, kind), []).append((got[:1] == [name], name in got))
+    return {key: _mean(hits) for key, hits in found.items()}
+
+
+def _mean(hits: Sequence[tuple[bool, bool]]) -> Found:
+    return Found(
+        sum(first for first, _ in hits) / len(hits), sum(among for _, among in hits) / len(hits)
+    )
+
+
+def _share_answered(
+    store: MemoryStore, embedder: Embedder | Absent, questions: Sequence[str]
+) -> float:
+    recall = Recall(store, embedder)
+    answered = [bool(recall.ask(Question(text), now=stamp(NOW_NS)).hits) for text in questions]
+    return sum(answered) / len(answered)
+
+
+def _with_priors(
+    store: MemoryStore,
+    ways: dict[str, Embedder | Absent],
+    rows: Sequence[dict[str, str]],
+    names: Sequence[str],
+    draws: int,
+) -> tuple[dict[tuple[str, str, str], Found], dict[tuple[str, str, str], Found]]:
+    """Pasts that have nothing to do with what is asked: all that they can do is displace."""
+    chance = random.Random(SEED)
+    told: dict[tuple[str, str, str], list[Found]] = {}
+    for _ in range(draws):
+        _draw_pasts(store, chance)
+        for way in ("both", "both, no floor"):
+            for key, found in _scores(store, way, ways[way], rows, names).items():
+                told.setdefault(key, []).append(found)
+    mean = {
+        key: Found(
+            sum(one.first for one in found) / len(found),
+            sum(one.among for one in found) / len(found),
+        )
+        for key, found in told.items()
+    }
+    return (
+        {key: found for key, found in mean.items() if key[0] == "both"},
+        {key: found for key, found in mean.items() if key[0] != "both"},
+    )
+
+
+def _draw_pasts(store: MemoryStore, chance: random.Random) -> None:
+    with store.writing() as db:
+        for memory in all_memories(db):
+            put(
+                db,
+                changed(
+                    memory,
+                    helped=chance.randrange(6) / 2,
+                    failed=chance.randrange(6) / 2,
+                    last_used=stamp(NOW_NS - int(chance.uniform(0, 60) * DAY_NS)),
+                ),
+            )

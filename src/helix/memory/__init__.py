@@ -1,0 +1,1 @@
+"""What earlier attempts taught, found again when it helps, with proof that it does."""

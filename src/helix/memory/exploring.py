@@ -1,0 +1,40 @@
+"""What was explored for an objective, kept beside the memories for who comes next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ddx.fastjson import dumps, loads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from helix.memory.store import MemoryStore
+
+MOST_KEPT = 200
+_FORGET_OLDEST = """
+    DELETE FROM exploration WHERE id NOT IN (SELECT id FROM exploration ORDER BY id DESC LIMIT ?)
+"""
+_LATEST = "SELECT data FROM exploration WHERE objective = ? ORDER BY id DESC LIMIT 1"
+
+
+def keep_exploration(
+    store: MemoryStore, objective: str, found: Mapping[str, Any], *, now: str
+) -> None:
+    """The newest ones stay (C-9)."""
+    with store.writing() as db:
+        db.execute(
+            "INSERT INTO exploration (objective, data, created_at) VALUES (?, ?, ?)",
+            (objective, dumps(dict(found)), now),
+        )
+        db.execute(_FORGET_OLDEST, (MOST_KEPT,))
+
+
+def find_exploration(store: MemoryStore, objective: str) -> dict[str, Any] | None:
+    """The last one for this very objective."""
+    with store.reading() as db:
+        row = db.execute(_LATEST, (objective,)).fetchone()
+    if row is None:
+        return None
+    found: dict[str, Any] = loads(row[0])
+    return found

@@ -1,0 +1,168 @@
+"""Storing a memory: judged first, joined with what is known, one row whoever stores it (M-2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from ddx.values import changed, value
+from helix.memory.echo import is_echo
+from helix.memory.embedders.base import Absent, EmbedderFailed
+from helix.memory.model import LONGEST_RESOLUTION, identity, patterns_of, rejection
+from helix.memory.quarantine import suspicion
+from helix.memory.rows import find_same, insert, memories_by_id, put
+from helix.memory.words import bm25_scores, question_terms
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+    from ddx.masking import Masker
+    from helix.memory.embedders.base import Embedder, Vectors
+    from helix.memory.model import Draft, Memory
+    from helix.memory.store import MemoryStore
+
+SAME_TRIGGER = 0.85
+"""Two triggers of one type that are this close say the same thing."""
+MOST_HELD = 1_000
+_MOST_ECHOES = 10
+_HOLD = """
+    INSERT INTO quarantine (type, trigger, resolution, source, reason, created_at)
+    VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+"""
+_FORGET_OLDEST = """
+    DELETE FROM quarantine WHERE id NOT IN (SELECT id FROM quarantine ORDER BY id DESC LIMIT ?)
+"""
+
+
+@value
+class Added:
+    memory: Memory
+
+
+@value
+class Merged:
+    """It was known: the memory that says it, as it stands now."""
+
+    memory: Memory
+    reason: str
+
+
+@value
+class Rejected:
+    reason: str
+    is_held: bool = False
+    """It waits for a person: `helix memory review`."""
+
+
+Stored: TypeAlias = Added | Merged | Rejected
+
+
+@value
+class Wits:
+    """What judging and comparing takes; the same for every memory of one command."""
+
+    embedder: Embedder | Absent
+    masker: Masker
+
+
+def store_memory(
+    store: MemoryStore, draft: Draft, wits: Wits, *, now: str, like: str = ""
+) -> Stored:
+    """Added under a name of its own, merged into what says the same, or rejected with a reason."""
+    if reason := rejection(draft):
+        return Rejected(reason)
+    if reason := suspicion(draft, wits.masker):
+        hold(store, draft, reason, wits.masker, now=now)
+        return Rejected(f"held back for a person to look at: {reason}", is_held=True)
+    return admit(store, draft, wits, now=now, like=like)
+
+
+def admit(
+    store: MemoryStore, draft: Draft, wits: Wits, *, now: str, like: str = ""
+) -> Added | Merged:
+    """The same for a draft that was judged already."""
+    embedded = _embedded(draft, wits.embedder)
+    with store.writing() as db:  # from the look to the write nobody else can store the same
+        known, reason = _known(db, draft, embedded)
+        if known is not None:
+            return _merged(db, known, draft, reason)
+        memory = insert(db, draft, now=now, like=like)
+        if embedded is not None:
+            from helix.memory.vectors import write_vectors
+
+            embedder, whole, trigger = embedded
+            write_vectors(db, embedder, memory.id, whole=whole, trigger=trigger)
+            memory = changed(memory, embedder=embedder.id)
+        return Added(memory)
+
+
+def hold(store: MemoryStore, draft: Draft, reason: str, masker: Masker, *, now: str) -> None:
+    """Kept apart for a person, without its secrets (X-24); the oldest go when there are many."""
+    texts = (draft.type, draft.trigger, draft.resolution, draft.source)
+    with store.writing() as db:
+        db.execute(_HOLD, (*map(masker.mask, texts), reason, now))
+        db.execute(_FORGET_OLDEST, (MOST_HELD,))
+
+
+def _embedded(
+    draft: Draft, embedder: Embedder | Absent
+) -> tuple[Embedder, Vectors, Vectors] | None:
+    """Before the lock is taken: a model may take its time. None: the row waits for it (M-4)."""
+    if isinstance(embedder, Absent):
+        return None
+    from helix.memory.vectors import whole_text
+
+    trigger, resolution = draft.trigger.strip(), draft.resolution.strip()
+    try:
+        whole, alone = embedder.embed([whole_text(trigger, resolution), trigger])
+    except EmbedderFailed:  # the next recall tries again, and says so if it fails as well
+        return None
+    return embedder, whole, alone
+
+
+def _known(
+    db: Connection, draft: Draft, embedded: tuple[Embedder, Vectors, Vectors] | None
+) -> tuple[Memory | None, str]:
+    if same := find_same(db, draft):
+        return same, "the same trigger is known"
+    if embedded is not None:
+        embedder, _, trigger = embedded
+        near, similarity = _nearest(db, draft.type, embedder, trigger)
+        if near is not None:
+            return near, f"a similar trigger is known ({similarity:.2f})"
+    terms = question_terms(f"{draft.trigger}\n{draft.resolution}")
+    likely = sorted(bm25_scores(db, terms).items(), key=lambda found: -found[1])[:_MOST_ECHOES]
+    for memory in memories_by_id(db, (number for number, _ in likely)).values():
+        if is_echo(draft, memory):
+            return memory, "it repeats what is known"
+    return None, ""
+
+
+def _nearest(
+    db: Connection, type: str, embedder: Embedder, trigger: Vectors
+) -> tuple[Memory | None, float]:
+    from helix.memory.vectors import read_triggers
+
+    known = read_triggers(db, embedder, type)
+    if not known.ids:
+        return None, 0.0
+    cosines = known.cosines(trigger)
+    place = int(cosines.argmax())
+    similarity = float(cosines[place])
+    if similarity < SAME_TRIGGER:
+        return None, similarity
+    number = known.ids[place]
+    return memories_by_id(db, (number,)).get(number), similarity
+
+
+def _merged(db: Connection, known: Memory, draft: Draft, reason: str) -> Merged:
+    """What is new in it is added, so that no advice is lost; then its vectors are made again."""
+    patterns = tuple(dict.fromkeys((*known.file_patterns, *patterns_of(draft))))
+    said = draft.resolution.strip()
+    longer = f"{known.resolution}\n{said}"
+    repeats = identity(said) in identity(known.resolution) or is_echo(draft, known)
+    if repeats or len(longer) > LONGEST_RESOLUTION:
+        if patterns != known.file_patterns:
+            known = put(db, changed(known, file_patterns=patterns))
+        return Merged(known, reason)
+    merged = changed(known, resolution=longer, file_patterns=patterns, embedder="")
+    return Merged(put(db, merged), f"{reason}; its resolution was added")
