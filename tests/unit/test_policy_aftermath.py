@@ -70,6 +70,12 @@ def test_what_is_charged_is_retried_and_then_blocked(status: Status) -> None:  #
     assert steps[3].attempts == 4
 
 
+def test_an_overreach_asks_each_time_and_is_blocked_the_last_time() -> None:  # X-27, S-10
+    steps = [follow(Status.AUTHORITY, attempts, RULES) for attempts in (1, 2, 3, 4)]
+    assert [type(step) for step in steps] == [Guide, Guide, Guide, Block]
+    assert all(step.question for step in steps if isinstance(step, Guide | Block))
+
+
 @pytest.mark.parametrize("status", sorted(set(Status) - CHARGED))
 def test_what_is_not_charged_never_blocks(status: Status) -> None:
     assert not isinstance(follow(status, 99, RULES), Block | Retry)

@@ -44,6 +44,8 @@ from helix.policy.progress import (
     ask_person,
     begun,
     focus_on,
+    not_begun,
+    owe_review,
     release,
     skipped,
     stop,
@@ -183,6 +185,25 @@ def test_what_only_a_person_can_settle_is_kept_once() -> None:  # X-27
     once = cycled(Progress(), Guide("above its authority", "may it?"))
     assert once.gaps == (Gap("above its authority", "may it?"),)
     assert ask_person(once, once.gaps[0]) == once
+
+
+def test_a_block_may_come_with_a_question() -> None:  # X-27, S-10
+    silent = cycled(Progress(focus="E"), Block("tried often enough", 4))
+    asking = cycled(Progress(focus="E"), Block("above its authority", 4, "may it?"))
+    assert (silent.gaps, silent.focus, silent.unfocused) == ((), "", {"E"})
+    assert asking.gaps == (Gap("above its authority", "may it?"),)
+    assert asking.unfocused == {"E"}
+
+
+def test_what_was_lost_before_its_claim_was_never_attempted() -> None:  # S-6, S-9
+    found = not_begun(begun(SPENT, BUILD, VIEW), [BEAD])
+    assert found.attempted == SPENT.attempted
+    assert found.skipped == {"hx-1": "r2"}
+
+
+def test_a_review_is_owed_once() -> None:  # S-17
+    progress = owe_review(owe_review(Progress(), "at-1"), "at-2")
+    assert owe_review(owe_review(progress, "at-2"), "at-1") == progress
 
 
 def test_an_interrupted_attempt_asks_for_a_stop() -> None:  # S-21

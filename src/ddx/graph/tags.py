@@ -31,7 +31,7 @@ _TAG = re.compile(
     rb"|\b(?:spec_ref|mark\.requirement)\(\s*([\"'][^)]{1,500})\)"
 )
 _QUOTED = re.compile(rb"[\"']([A-Za-z][^\"',\s]*)[\"']")
-_QUICK = (b"@spec-ref", b"@requirement", b"spec_ref(", b"mark.requirement(")
+_QUICK = (b"@spec-ref", b"@requirement", b"spec_ref", b"mark.requirement")
 
 
 def is_scanned(path: str) -> bool:

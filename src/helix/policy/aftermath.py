@@ -40,6 +40,8 @@ class Block:
 
     reason: str
     attempts: int
+    question: str = ""
+    """What a person must decide as well; empty: nothing."""
 
 
 @value
@@ -162,7 +164,10 @@ def follow(
         case Way.LOOK:
             return Skip("the bead was changed during the attempt")
         case Way.ASK:
-            return Guide(reason, "may it? name the document in the bead, or change the bead")
+            question = "may it? name the document in the bead, or change the bead"
+            if attempts >= rules.max_attempts:
+                return _worn_out(reason, attempts, question)
+            return Guide(reason, question)
         case Way.LAND | Way.LAND_BY_HAND:
             return AwaitLanding(reason, by_person=way is Way.LAND_BY_HAND)
         case Way.HEALTH:
@@ -176,6 +181,10 @@ def follow(
 def _again(reason: str, attempts: int, rules: Rules) -> Retry | Block:
     """The last one allowed is followed by no wait (D-7)."""
     if attempts >= rules.max_attempts:
-        return Block(f"{reason} for the last time: {attempts} attempts", attempts)
+        return _worn_out(reason, attempts)
     rest_s = delay_s(max(attempts, 1)) if rules.backoff_s is None else rules.backoff_s
     return Retry(f"{reason}; it is tried again in {rest_s:g} s", rest_s)
+
+
+def _worn_out(reason: str, attempts: int, question: str = "") -> Block:
+    return Block(f"{reason} for the last time: {attempts} attempts", attempts, question)

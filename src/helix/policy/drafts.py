@@ -11,6 +11,7 @@ from ddx.tracker.model import FINISHED, Row, labels_of, status_of, text_of
 from ddx.values import value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import TypeAlias
 
     Identity: TypeAlias = tuple[str, str]
@@ -53,6 +54,11 @@ class Draft:
     depends_on: tuple[str, ...] = ()
     discovered_from: str = ""
     file: str = ""
+    issue_type: str = ""
+    refs: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    marks: Mapping[str, str] = {}
+    """Fields of whoever files it, by which the same draft is known again."""
     held: str = ""
     """Why no agent may be handed it, though it could be proven; empty: one may."""
 
@@ -75,6 +81,10 @@ class Draft:
             "depends-on": list(self.depends_on),
             "discovered-from": self.discovered_from,
             FILE_KEY: self.file,
+            "issue_type": self.issue_type,
+            "refs": list(self.refs),
+            "paths": list(self.paths),
+            **self.marks,
         }
         filled = {name: given for name, given in row.items() if given not in ("", [])}
         if self.is_executable and not self.held:

@@ -2,7 +2,8 @@
 
 The loop carries decisions out and calls the one function here that tells of it; it knows no rule.
 
-    build     begun, then after_cycle with what followed, then after_review where one was owed
+    build     begun, then after_cycle with what followed, then after_review where one was owed;
+              not_begun instead where the bead was lost before the claim
     review    after_review, or after_epic where an epic was closed, or after_pass for a request
     check     after_check, or after_recovery where the decision says `recovers`
     align     after_align          design, polish, evolve     after_pass
@@ -49,6 +50,12 @@ def begun(progress: Progress, decision: Decision, view: View) -> Progress:
     )
 
 
+def not_begun(progress: Progress, beads: Sequence[Candidate]) -> Progress:
+    """Drifted or taken before the claim: nothing was attempted, and it is left alone (S-6)."""
+    left = skipped(progress, {bead.id: bead.revision for bead in beads})
+    return changed(left, attempted=progress.attempted - 1)
+
+
 def after_cycle(
     progress: Progress, follow: Follow, beads: Sequence[Candidate], *, attempt: str, reviews: bool
 ) -> Progress:
@@ -59,8 +66,9 @@ def after_cycle(
             return owe_review(free, attempt) if needs_review and reviews else _completed(free)
         case Retry():
             return progress
-        case Block():
-            return _released_by_block(progress, beads)
+        case Block(reason=reason, question=question):
+            free = _released_by_block(progress, beads)
+            return ask_person(free, Gap(reason, question)) if question else free
         case Polish() | Skip() | AwaitLanding(by_person=True):
             return skipped(progress, {bead.id: bead.revision for bead in beads})
         case AwaitLanding():  # the tracker holds its beads back meanwhile
@@ -159,7 +167,9 @@ def ask_person(progress: Progress, gap: Gap) -> Progress:
 
 
 def owe_review(progress: Progress, attempt: str) -> Progress:
-    """One review at a time, in the order of the landings (S-38)."""
+    """One review at a time, in the order of the landings, and none twice (S-38)."""
+    if attempt in (progress.pending_review, *progress.owed_reviews):
+        return progress
     if progress.pending_review:
         return changed(progress, owed_reviews=(*progress.owed_reviews, attempt))
     return changed(progress, pending_review=attempt)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ddx.text import cut, shown_on_one_line
 from ddx.values import value
 from helix.policy.drafts import Draft, area_label, clean_text, clean_title, identity
+from helix.policy.fences import fenced_lists
 from helix.policy.trailers import TRAILERS, Unreadable, read_trailer
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ MOST_DEPTH = 2
 FINDING_LABEL = "review-finding"
 _DEPTH_LABEL = "review-depth:"
 _LONGEST_NAME = 300
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)")
 
 
 class Severity(StrEnum):
@@ -102,7 +101,7 @@ def read_review(text: str, structured: Any = None) -> Verdict:
     trailer = read_trailer(text, TRAILERS["review"])
     if isinstance(trailer, Unreadable):
         return trailer
-    lists = [found for block in _fenced(text) if isinstance(found := _loads(block), list)]
+    lists = fenced_lists(text)
     if len(lists) > 1:
         return Unreadable(f"there are {len(lists)} fenced lists, and one was asked for")
     rows = lists[0] if lists else []
@@ -153,31 +152,6 @@ def _finding(row: Any) -> Finding | str:
         cut(texts["area"], _LONGEST_NAME),
         clean_text(texts["acceptance"]),
     )
-
-
-def _fenced(text: str) -> Iterator[str]:
-    """What stands in each fence that is closed."""
-    fence = ""
-    inside: list[str] = []
-    for line in text.split("\n"):
-        bare = line.strip()
-        if fence:
-            if bare.startswith(fence) and not bare.strip(fence[0]):
-                yield "\n".join(inside)
-                fence, inside = "", []
-            else:
-                inside.append(line)
-        elif opened := _FENCE.fullmatch(line.rstrip("\r")):
-            fence = opened[1]
-
-
-def _loads(block: str) -> Any:
-    if not block.lstrip().startswith("["):
-        return None
-    try:
-        return json.loads(block)
-    except (ValueError, RecursionError):
-        return None
 
 
 @value

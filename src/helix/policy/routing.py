@@ -35,7 +35,7 @@ from ddx.instants import sort_key
 from ddx.text import listed
 from ddx.values import changed
 from helix.policy.autonomy import stops_at
-from helix.policy.model import Action, Answer, Decision, Intent
+from helix.policy.model import Action, Answer, Checked, Decision, Intent
 from helix.policy.selection import batch_for, holds_focus, is_skipped, resting, selectable
 
 if TYPE_CHECKING:
@@ -221,19 +221,34 @@ def _cooling(view: View, progress: Progress, rules: Rules) -> Decision | None:
 
 
 def _by_state(view: View, progress: Progress, rules: Rules) -> Decision | None:
-    """What needs no agent to be seen, and nothing else (S-14, D-22)."""
     if rules.always_ask:
         return None
-    if not view.unfinished and not view.finished and not view.documents:
-        return Decision(
-            Action.GUIDANCE,
-            least_power_explanation="there are no beads and no documents",
-            question="what shall be built? write a document, or file a bead",
-        )
-    if view.claimed and view.claimed == view.unfinished - view.epics:
-        return Decision(
-            Action.WAIT, least_power_explanation="all that is left is being worked on elsewhere"
-        )
+    known = known_by_state(
+        unfinished=view.unfinished,
+        epics=view.epics,
+        claimed=view.claimed,
+        finished=view.finished,
+        documents=view.documents,
+    )
+    if known is None:
+        return None
+    return Decision(
+        Action(known.answer.lower()),
+        least_power_explanation=known.reason,
+        question=known.question,
+    )
+
+
+def known_by_state(
+    *, unfinished: int, epics: int, claimed: int, finished: int, documents: int, state: str = ""
+) -> Checked | None:
+    """What needs no agent to be seen, and nothing else (S-14, D-22)."""
+    if not unfinished and not finished and not documents:
+        question = "what shall be built? write a document, or file a bead"
+        said = "there are no beads and no documents"
+        return Checked(state, Answer.GUIDANCE, said, question)
+    if claimed and claimed == unfinished - epics:
+        return Checked(state, Answer.WAIT, "all that is left is being worked on elsewhere")
     return None
 
 

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 def runnable(view: View, progress: Progress) -> list[Candidate]:
     """Ready and not skipped, best first: the queue's order, ties to the better specified (S-5)."""
-    return sorted(_free(view, progress), key=_order)
+    return best_first(_free(view, progress))
+
+
+def best_first(beads: Sequence[Candidate]) -> list[Candidate]:
+    """In the queue's order, ties to the better specified (S-5)."""
+    return sorted(beads, key=_order)
 
 
 def selectable(view: View, progress: Progress) -> list[Candidate]:
@@ -22,7 +27,7 @@ def selectable(view: View, progress: Progress) -> list[Candidate]:
     free = _free(view, progress)
     if holds_focus(view, progress):
         free = [bead for bead in free if bead.parent == progress.focus]
-    return sorted(free, key=_order)
+    return best_first(free)
 
 
 def pick(view: View, progress: Progress) -> Candidate | None:

@@ -9,7 +9,7 @@ from ddx.console.spec import JSON, Command
 from ddx.graph.model import ERROR
 from ddx.graph.templates import sections_for
 from ddx.graph.validation import validate
-from ddx.text import shown_on_one_line
+from ddx.text import counted, shown_on_one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,13 +44,9 @@ def _print(found: Sequence[Finding], size: int) -> None:
     errors = sum(item.severity == ERROR for item in found)
     warnings = len(found) - errors
     if found:
-        say(f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
+        say(f"{counted(errors, 'error')}, {counted(warnings, 'warning')}")
     else:
-        say(f"nothing is wrong with {_counted(size, 'document')}")
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+        say(f"nothing is wrong with {counted(size, 'document')}")
 
 
 COMMAND = Command(

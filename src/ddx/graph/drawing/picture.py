@@ -6,11 +6,11 @@ colours; whoever points at a box sees what it is linked with.
 
 from __future__ import annotations
 
-from html import escape
-
 from ddx.errors import Refused
 from ddx.graph.drawing.layout import BOX_HEIGHT, BOX_WIDTH, lay_out
 from ddx.graph.drawing.lettering import cut_front_to, cut_to, width_of, wrapped
+from ddx.graph.drawing.markup import element, inert, moved, text
+from ddx.graph.drawing.markup import length as _n
 from ddx.graph.drawing.palette import style
 from ddx.graph.drawing.routes import ARCH, LEVEL, OUTSIDE, routes
 from ddx.graph.drawing.scene import (
@@ -23,7 +23,7 @@ from ddx.graph.drawing.scene import (
     SPEC_REF,
     SUPERSEDED,
 )
-from ddx.text import shown, shown_on_one_line
+from ddx.text import shown_on_one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,21 +78,21 @@ def picture(scene: Scene, *, heading: str = "Documents") -> str:
     boxes = (
         part for place, corner in enumerate(layout.corners) for part in _box(scene, place, corner)
     )
-    inside = _element("rect", width=BOX_WIDTH - 4, height=BOX_HEIGHT)
+    inside = element("rect", width=BOX_WIDTH - 4, height=BOX_HEIGHT)
     size = f'width="{_n(width)}" height="{_n(height)}" viewBox="0 0 {_n(width)} {_n(height)}"'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="ddx-graph" role="img" {size}>',
-            f"<title>{_inert(heading)}</title>",
+            f"<title>{inert(heading)}</title>",
             f"<style>\n{style(len(scene.boxes))}</style>",
             f'<clipPath id="ddx-inside">{inside}</clipPath>',
-            _element("rect", class_="paper", width=width, height=height),
-            _text("heading", _MARGIN, _HEADING_BASE, heading),
-            _text("soft", _MARGIN, _SUMMARY_BASE, _summary(scene)),
-            _moved(_MARGIN, _LEGEND_TOP),
+            element("rect", class_="paper", width=width, height=height),
+            text("heading", _MARGIN, _HEADING_BASE, heading),
+            text("soft", _MARGIN, _SUMMARY_BASE, _summary(scene)),
+            moved(_MARGIN, _LEGEND_TOP),
             *legend,
             "</g>",
-            _moved(left, top),
+            moved(left, top),
             *rows,
             *arrows,
             *boxes,
@@ -129,35 +129,33 @@ def _legend(scene: Scene, room: float) -> tuple[list[str], float]:
         width = 62 + width_of(meaning, _WORDS_SIZE)
         if x > 0 and x + width > room:
             x, y = 0.0, y + _LEGEND_LINE
-        parts += (_moved(x, y), _sample(look), _text("words", 38, 4, meaning), "</g>")
+        parts += (moved(x, y), _sample(look), text("words", 38, 4, meaning), "</g>")
         x += width
     return parts, y + 10 if parts else 0.0
 
 
 def _sample(look: str) -> str:
     if look in (SUPERSEDED, GAP):
-        body = _element("rect", class_="body", y=-8, width=30, height=16, rx=4)
+        body = element("rect", class_="body", y=-8, width=30, height=16, rx=4)
         return f'<g class="{look}">{body}</g>'
-    way = _element("path", class_="way", d="M0 0H30")
-    tip = _element("path", class_="tip", d=_tip((0, 0), (30, 0)))
+    way = element("path", class_="way", d="M0 0H30")
+    tip = element("path", class_="tip", d=_tip((0, 0), (30, 0)))
     return f'<g class="{look} r10">{way}{tip}</g>'
 
 
 def _band(band: Band, layout: Layout, scene: Scene) -> Iterator[str]:
     left, width = -_LABELS - OUTSIDE, layout.width + _LABELS + 2 * OUTSIDE
     yield f'<g class="r{band.row}">'
-    yield _element(
-        "rect", class_="band", x=left, y=band.top, width=width, height=band.height, rx=14
-    )
-    yield _element(
+    yield element("rect", class_="band", x=left, y=band.top, width=width, height=band.height, rx=14)
+    yield element(
         "rect", class_="accent", x=left, y=band.top + 14, width=4, height=band.height - 28, rx=2
     )
     y = band.top + 36
     for line in wrapped(ROW_NAMES[band.row], _LABELS, _LABEL_SIZE, lines=3):
-        yield _text("row", left + 18, y, line)
+        yield text("row", left + 18, y, line)
         y += 17
     count = sum(scene.boxes[place].look != GAP for place in band.members)
-    yield _text("soft", left + 18, y, str(count))
+    yield text("soft", left + 18, y, str(count))
     yield "</g>"
 
 
@@ -165,19 +163,19 @@ def _box(scene: Scene, place: int, corner: Point) -> Iterator[str]:
     box = scene.boxes[place]
     focus = " focus" if box.focus else ""
     name, words = _lettering(box)
-    yield _moved(*corner, f"box {box.look}{focus} r{box.row} b{place}")
-    yield f"<title>{_inert(box.about[:_LONGEST_ABOUT])}</title>"
-    yield _element("rect", class_="body", width=BOX_WIDTH, height=BOX_HEIGHT, rx=_CORNER)
+    yield moved(*corner, f"box {box.look}{focus} r{box.row} b{place}")
+    yield f"<title>{inert(box.about[:_LONGEST_ABOUT])}</title>"
+    yield element("rect", class_="body", width=BOX_WIDTH, height=BOX_HEIGHT, rx=_CORNER)
     if box.look == DOCUMENT:
-        yield _element("path", class_="accent", d=_stripe())
+        yield element("path", class_="accent", d=_stripe())
     yield '<g clip-path="url(#ddx-inside)">'
-    yield _text("name", _TEXT_LEFT, 21, name)
+    yield text("name", _TEXT_LEFT, 21, name)
     left_over = _ROOM - width_of(name, _NAME_SIZE) - 8
     status = cut_to(shown_on_one_line(box.status[:_LONGEST_LINE]), left_over, _STATUS_SIZE)
     if len(status) > 2:
-        yield _text("status", _TEXT_RIGHT, 20.5, status)
+        yield text("status", _TEXT_RIGHT, 20.5, status)
     for number, line in enumerate(words):
-        yield _text("words", _TEXT_LEFT, 37.5 + 15 * number, line)
+        yield text("words", _TEXT_LEFT, 37.5 + 15 * number, line)
     yield "</g></g>"
 
 
@@ -206,12 +204,12 @@ def _arrow(route: Route, scene: Scene) -> Iterator[str]:
     meaning = _MEANINGS[arrow.look]
     about = f"{start.name} → {end.name}\n{meaning}: {arrow.about}"[:_LONGEST_ABOUT]
     yield f'<g class="arrow {arrow.look} r{start.row} b{arrow.start} b{arrow.end}">'
-    yield f"<title>{_inert(about)}</title>"
-    yield _element("path", class_="way", d=_way(route))
+    yield f"<title>{inert(about)}</title>"
+    yield element("path", class_="way", d=_way(route))
     before, last = route.points[-2:]
     if route.course == ARCH:
         before = (last[0], last[1] - _HIGHEST_ARCH)
-    yield _element("path", class_="tip", d=_tip(before, last, level=route.course == LEVEL))
+    yield element("path", class_="tip", d=_tip(before, last, level=route.course == LEVEL))
     yield "</g>"
 
 
@@ -239,31 +237,3 @@ def _tip(before: Point, last: Point, *, level: bool = True) -> str:
     back = _n(-_TIP_LENGTH if ahead else _TIP_LENGTH)
     edges = f"l{back} {half}v{wide}z" if level else f"l{half} {back}h{wide}z"
     return f"M{_n(last[0])} {_n(last[1])}{edges}"
-
-
-def _element(name: str, **attributes: str | float) -> str:
-    written = "".join(
-        f' {key.rstrip("_")}="{_inert(given) if isinstance(given, str) else _n(given)}"'
-        for key, given in attributes.items()
-    )
-    return f"<{name}{written}/>"
-
-
-def _text(kind: str, x: float, y: float, words: str) -> str:
-    return f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}">{_inert(words)}</text>'
-
-
-def _moved(x: float, y: float, kind: str = "") -> str:
-    """The beginning of a group with its own origin."""
-    of_class = f' class="{kind}"' if kind else ""
-    return f'<g{of_class} transform="translate({_n(x)} {_n(y)})">'
-
-
-def _inert(text: str) -> str:
-    """Without markup in XML, and without the characters that it forbids or that hide others."""
-    return escape(shown(text)).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
-
-
-def _n(number: float) -> str:
-    """A length to a tenth of a pixel, in as few letters as it needs."""
-    return f"{round(number, 1) + 0.0:.1f}".removesuffix(".0")  # + 0.0: no minus before zero

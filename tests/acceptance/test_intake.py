@@ -1,0 +1,118 @@
+"""From one sentence to landed documents, tests and code (I-6 to I-8)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.attempts import CLEAN
+from tests.support.runs import CLEAN_REVIEW
+from tests.support.shops import CHANGE, Shop, make_shop
+from tests.support.stub_agents import polished
+
+# Does what each bead asks for: writes the documents at their paths, each naming what it follows
+# from, or changes the files that it names.
+MAKER = r"""#!/usr/bin/env python3
+import json, os, pathlib, subprocess, sys
+
+prompt = sys.stdin.read()
+stage = pathlib.Path(os.environ["STAGE"])
+action, bead = os.environ["HELIX_ACTION"], os.environ.get("DDX_BEAD_ID", "")
+with open(stage / "calls", "a") as calls:
+    print(action, bead, file=calls)
+(stage / f"prompt-{bead or action}").write_text(prompt)
+if action != "build":
+    sys.stdout.write((stage / f"{action}-1").read_text())
+    sys.exit()
+show = subprocess.run(["ddx", "bead", "show", bead, "--json"], capture_output=True, check=True)
+row = json.loads(show.stdout)
+row = row[0] if isinstance(row, list) else row
+row = row.get("bead", row)
+above = row.get("spec-id", "")
+for path in map(pathlib.Path, row.get("paths", []) or ["made.txt"]):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() or path.suffix != ".md":
+        with open(path, "a") as file:
+            file.write(f"\nChanged for {row['title']}.\n")
+        continue
+    stem = path.stem
+    own = {"product-vision": "vision"}.get(stem, "-".join(stem.split("-")[:2]))
+    path.write_text(f"---\nddx:\n  id: {own}\n  depends_on: [{above}]\n---\n# {stem}\n")
+    above = own
+print("It is written.")
+"""
+
+
+def staffed(shop: Shop) -> Shop:
+    """With an agent that can do what intake files."""
+    shop.stage.mkdir(exist_ok=True)
+    maker = shop.stage / "maker"
+    maker.write_text(MAKER)
+    maker.chmod(0o755)
+    for action, text in (
+        ("review", CLEAN_REVIEW),
+        ("check", "NEXT_ACTION: STOP\nREASON: all is done\n"),
+        ("polish", polished()),
+    ):
+        (shop.stage / f"{action}-1").write_text(text)
+    env = f"{{STAGE: {shop.stage}}}"
+    shop.put(
+        {
+            ".ddx/config.yaml": f"harnesses: {{maker: {{kind: command, argv: [{maker}], "
+            f"env: {env}}}}}\n",
+            ".helix/config.yaml": "agent: maker\n",
+        }
+    )
+    shop.commit("settings")
+    return shop
+
+
+def landed(shop: Shop) -> list[str]:
+    """The titles of what landed, oldest first."""
+    lines = shop.git("log", "--format=%s", "--reverse").out.splitlines()
+    return [line.rpartition(" [")[0] for line in lines if line.endswith("]")]
+
+
+def test_one_sentence_in_an_empty_repository_becomes_a_chain_of_landed_documents(
+    tmp_path: Path,
+):  # I-8
+    shop = staffed(make_shop(tmp_path / "w", {}))
+    asked = shop.ask("design a CRM with lead capture")
+    assert [bead["role"] for bead in asked["beads"]] == ["request", *["document"] * 5]
+    shop.drain(code=0)
+    assert landed(shop) == [
+        f"{name}: CRM with lead capture"
+        for name in ("vision and prd", "FEAT-001", "US-001", "TD-001", "TP-001")
+    ]
+    statuses = {
+        row["status"] for row in shop.rows().values() if "kind:planning" not in row["labels"]
+    }
+    assert statuses == {"closed"}
+    documents = shop.run("/usr/bin/env", "sh", "-c", "find docs -name '*.md' | wc -l").out
+    assert documents.strip() == "6"
+    frame, design = (asked["beads"][n]["id"] for n in (2, 4))
+    assert "Frame" in (shop.stage / f"prompt-{frame}").read_text()
+    assert (shop.stage / f"prompt-{design}").read_text() != ""
+    assert shop.leftover() == CLEAN
+
+
+def test_a_change_is_carried_from_the_story_to_the_code(tmp_path: Path):  # I-6, I-7
+    shop = staffed(make_shop(tmp_path / "w"))
+    shop.ask(CHANGE)
+    shop.drain(code=0)
+    assert landed(shop) == [
+        f"US-001: {CHANGE}",
+        "TD-001: follow US-001",
+        "TP-001: follow US-001",
+        f"Tests: {CHANGE}",
+        f"Build: {CHANGE}",
+    ]
+    assert {row["status"] for row in shop.rows().values()} <= {"closed"}
+
+
+def test_an_agent_that_does_nothing_closes_nothing(tmp_path: Path):  # I-6, T-17
+    shop = staffed(make_shop(tmp_path / "w"))
+    (shop.stage / "maker").write_text(MAKER.replace("for path in map(", "for path in () and map("))
+    asked = shop.ask(CHANGE)
+    shop.drain("--max-attempts", "1", code=4)
+    assert landed(shop) == []
+    assert shop.rows()[asked["beads"][1]["id"]]["status"] == "blocked"
