@@ -54,3 +54,8 @@ def listed(words: Iterable[str], *, joiner: str = "and") -> str:
     """Words as a person would list them: a, b and c."""
     *rest, last = list(words) or [""]
     return f"{', '.join(rest)} {joiner} {last}" if rest else last
+
+
+def counted(number: int, word: str) -> str:
+    """A number and its word: one check, two checks."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -64,16 +64,22 @@ def run_checks(
     stop: StopRequest | None = None,
     wrap: Callable[[Sequence[str]], Sequence[str]] = tuple,
     folder: str = FOLDER,
+    after: Callable[[Check], None] = lambda check: None,
 ) -> Proof:
     """Judge the workspace, which holds the tree of `commit`; all output goes below the record.
 
     `folder` keeps the logs of a second look, at a merged tree, apart from those of the first.
+    `after` is told of each check as soon as it has ended, while all is still as it left it.
     """
     if any(isinstance(item, Run) for item in plan.items):
         require_trust(project, to_run="its checks")
     os.makedirs(os.path.join(record_folder, folder), exist_ok=True)
     bench = _Bench(project, workspace, record_folder, folder, dict(env), masker, clock, stop, wrap)
-    done = [bench.examine(number, item) for number, item in enumerate(plan.items, start=1)]
+    done: list[_Result] = []
+    for number, item in enumerate(plan.items, start=1):
+        done.append(bench.examine(number, item))
+        for check in done[-1].checks:
+            after(check)
     return Proof(
         commit,
         tuple(check for result in done for check in result.checks),

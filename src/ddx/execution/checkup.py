@@ -48,10 +48,10 @@ def examine_surroundings(project: Project, settings: Settings, *, clock: Clock) 
     }
     if settings.sandbox.kind != "none":
         looks["sandbox"] = lambda: _look_at_sandbox(settings)
-    return [_found(name, look) for name, look in looks.items()]
+    return [looked_at(name, look) for name, look in looks.items()]
 
 
-def _found(name: str, look: Callable[[], str]) -> Finding:
+def looked_at(name: str, look: Callable[[], str]) -> Finding:
     """What a look finds sound, or its complaint."""
     try:
         return Finding(name, True, look())
@@ -91,9 +91,12 @@ def _look_at_room(project: Project, settings: Settings) -> str:
     place = root
     while not os.path.isdir(place):
         place = os.path.dirname(place)
-    if not os.access(place, os.W_OK | os.X_OK):
+    below = os.path.join(place, os.path.relpath(root, place).split(os.sep)[0])
+    in_the_way = below if os.path.lexists(below) and not os.path.isdir(below) else ""
+    if in_the_way or not os.access(place, os.W_OK | os.X_OK):
+        why = f"{in_the_way} is no folder" if in_the_way else f"{place} may not be written"
         raise DdxError(
-            f"workspaces go to {root}, but {place} may not be written",
+            f"workspaces go to {root}, but {why}",
             hint="allow it, or name another folder: `workspace: {root: ...}` in .ddx/config.yaml",
         )
     free = shutil.disk_usage(place).free

@@ -93,7 +93,7 @@ def ask_once(
     record = Record.begin(
         site.project,
         attempt,
-        _intent(task),
+        bare_intent(task),
         clock=site.clock,
         masker=site.masker,
         on_event=site.on_event,
@@ -131,8 +131,8 @@ def _fix_base(project: Project, base: str) -> Target:
     return Target(head.repository, head.branch or _NO_BRANCH, commit)
 
 
-def _intent(task: Task) -> dict[str, Any]:
-    """Enough to clean up after us (X-19)."""
+def bare_intent(task: Task) -> dict[str, Any]:
+    """Of work that is no bead's: enough to clean up after us (X-19)."""
     pid = os.getpid()
     return {
         **{name: {} for name in ("claims", "selected", "titles", "paths")},

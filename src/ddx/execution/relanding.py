@@ -34,10 +34,10 @@ from ddx.tracker.pending import PENDING, read_pending, remove_pending
 from ddx.values import changed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ddx.execution.fingerprint import Fingerprint
-    from ddx.execution.model import Boundary, Drift, Proof
+    from ddx.execution.model import Boundary, Drift, Proof, Prover
     from ddx.execution.record import Kept as KeptRecord
     from ddx.execution.work import Site
     from ddx.git.landing import Kept
@@ -45,20 +45,29 @@ if TYPE_CHECKING:
 LAND = "land"
 
 
-def land_pending(site: Site) -> list[Outcome]:
-    """Try again what waits; what still cannot land goes on waiting, what drifted no longer does."""
+def land_pending(
+    site: Site, *, prover: Callable[[KeptRecord], Prover | None] = lambda kept: None
+) -> list[Outcome]:
+    """Try again what waits; what still cannot land goes on waiting, what drifted no longer does.
+
+    `prover` knows how work that is no build is proven again where it must be merged (A-10).
+    """
     if not read_pending(site.project.ddx(*PENDING)):
         return []
     with _turn(site) as is_ours:
-        return list(_land_all(site)) if is_ours else []  # else another worker is at it
+        return list(_land_all(site, prover)) if is_ours else []  # else another worker is at it
 
 
-def _land_all(site: Site) -> Iterator[Outcome]:
+def _land_all(site: Site, prover: Callable[[KeptRecord], Prover | None]) -> Iterator[Outcome]:
     for item in read_pending(site.project.ddx(*PENDING)):
         try:
             earlier = read_record(site.project, item.attempt)
             outcome = _land_again(
-                site, item.attempt, selected=earlier.intent["selected"], is_proven=True
+                site,
+                item.attempt,
+                selected=earlier.intent["selected"],
+                is_proven=True,
+                checks=prover(earlier),
             )
         except (NotFound, Refused):  # its ref was dropped, or its bead was closed or claimed
             remove_pending(site.project.ddx(*PENDING), item.attempt)
@@ -98,6 +107,7 @@ def _land_again(
     *,
     selected: dict[str, Fingerprint] | None = None,
     is_proven: bool = False,
+    checks: Prover | None = None,
 ) -> Outcome:
     """Land it, and close its beads if they are still as they were `selected`, or as now."""
     earlier = read_record(site.project, attempt)
@@ -106,7 +116,7 @@ def _land_again(
         raise NotFound(f"nothing of attempt {attempt} is kept", hint="see: ddx agent attempts")
     beads = [_open_bead(site, bead_id) for bead_id in earlier.beads]
     selected = selected or {bead.id: fingerprint(bead.row) for bead in beads}
-    task = _task(site, earlier, tuple(beads))
+    task = _task(site, earlier, tuple(beads), checks)
     record = Record.begin(
         site.project,
         task.attempt,
@@ -206,7 +216,7 @@ def _open_bead(site: Site, bead_id: str) -> Bead:
     return Bead(bead_id, row, snapshot.revision(bead_id))
 
 
-def _task(site: Site, earlier: KeptRecord, beads: tuple[Bead, ...]) -> Task:
+def _task(site: Site, earlier: KeptRecord, beads: tuple[Bead, ...], checks: Prover | None) -> Task:
     intent = earlier.intent
     attempt = new_attempt_id(site.clock)
     return Task(
@@ -214,7 +224,7 @@ def _task(site: Site, earlier: KeptRecord, beads: tuple[Bead, ...]) -> Task:
         site.settings,
         beads,
         attempt,
-        Preparation(intent["harness"], intent["model"], action=LAND),
+        Preparation(intent["harness"], intent["model"], action=LAND, checks=checks),
         Target(read_repository(site.project.root), intent["target"], intent["base"]),
         workspace_path(site.project, site.settings, attempt),
     )

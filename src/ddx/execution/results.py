@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ddx.execution.model import Landed, NoChanges, Preserved, is_completed, word_of
-from ddx.text import cut
+from ddx.execution.orders import spoken_usage
+from ddx.text import counted, cut, listed, shown
 from ddx.values import changed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ddx.execution.model import Check, Outcome
     from ddx.harnesses.base import Reply
     from ddx.masking import Masker
@@ -76,3 +79,24 @@ def reply_row(reply: Reply) -> dict[str, Any]:
         "retries": reply.retries,
         "structured": reply.structured,
     }
+
+
+def spoken_outcome(outcome: Outcome) -> Iterator[str]:
+    """The same in a few lines for a person."""
+    facts = outcome.facts
+    word, status = (str(it).replace("_", " ") for it in (word_of(outcome), outcome.status))
+    yield f"{listed(facts.beads)}: {word}, {status}"
+    match outcome:
+        case Landed(commit=commit, left_open=left_open):
+            branch = facts.target.removeprefix("refs/heads/")
+            yield f"  {commit[:12]} on {branch}; {counted(len(facts.checks), 'check')} passed"
+            if left_open:
+                yield f"  left open: {shown(left_open)}"
+        case NoChanges(left_open=left_open) if left_open:
+            yield f"  left open: {shown(left_open)}"
+        case Preserved(ref=ref):
+            yield f"  {shown(facts.reason)}"
+            yield f"  kept at {ref}"
+        case _:
+            yield f"  {shown(facts.reason)}"
+    yield f"  {spoken_usage(facts.usage)}; the story: ddx agent log {facts.attempt}"

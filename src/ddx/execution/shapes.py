@@ -1,8 +1,8 @@
 """Whether a structured reply fits the schema that was asked for. Pure.
 
 The part of JSON Schema that our prompts use: type, enum, const, required, properties,
-additionalProperties, items, minItems, minLength, minimum and maximum. Any other word that would
-restrict a reply is refused, never passed over.
+additionalProperties, items, minItems, minLength, maxLength, minimum and maximum. Any other word
+that would restrict a reply is refused, never passed over.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ _TYPES: dict[str, tuple[type, ...]] = {
 _KNOWN = frozenset(
     {
         *("$schema", "title", "description", "type", "enum", "const", "required", "properties"),
-        *("additionalProperties", "items", "minItems", "minLength", "minimum", "maximum"),
+        *("additionalProperties", "items", "minItems", "minLength", "maxLength", "minimum"),
+        "maximum",
     }
 )
 
 
-def find_misfit(found: Any, schema: str) -> str:
+def find_misfit(found: Any, schema: str, *, what: str = "the reply") -> str:
     """Where and how a value does not fit, in words; empty if it does."""
-    return next(_misfits(found, json.loads(schema), "the reply"), "")
+    return next(_misfits(found, json.loads(schema), what), "")
 
 
 def _misfits(found: Any, shape: dict[str, Any], where: str) -> Iterator[str]:
@@ -55,8 +56,11 @@ def _misfits(found: Any, shape: dict[str, Any], where: str) -> Iterator[str]:
             yield f"{where} has fewer than {shape['minItems']} items"
         for n, item in enumerate(found):
             yield from _misfits(item, shape.get("items", {}), f"{where}[{n}]")
-    elif isinstance(found, str) and len(found) < shape.get("minLength", 0):
-        yield f"{where} is too short"
+    elif isinstance(found, str):
+        if len(found) < shape.get("minLength", 0):
+            yield f"{where} is too short"
+        if len(found) > shape.get("maxLength", len(found)):
+            yield f"{where} is longer than {shape['maxLength']} characters"
     elif _is(found, "number") and not (
         shape.get("minimum", found) <= found <= shape.get("maximum", found)
     ):
@@ -65,13 +69,16 @@ def _misfits(found: Any, shape: dict[str, Any], where: str) -> Iterator[str]:
 
 def _in_object(found: dict[str, Any], shape: dict[str, Any], where: str) -> Iterator[str]:
     known = shape.get("properties", {})
+    others = shape.get("additionalProperties", True)
     for name in shape.get("required", ()):
         if name not in found:
             yield f"{where} has no {name!r}"
     for name, item in found.items():
         if name in known:
             yield from _misfits(item, known[name], f"{where}.{name}")
-        elif shape.get("additionalProperties", True) is False:
+        elif isinstance(others, dict):
+            yield from _misfits(item, others, f"{where}.{name}")
+        elif others is False:
             yield f"{where} has {name!r}, which the schema does not know"
 
 

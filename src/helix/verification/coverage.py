@@ -1,0 +1,172 @@
+"""How far each requirement is carried: to a design, to a test, to evidence (V-3). Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ddx.graph.authority import LAST
+from ddx.graph.walk import closure
+from ddx.tracker.model import link_of, links_of
+from ddx.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from ddx.graph.graph import Graph
+    from ddx.graph.proof.records import Record
+    from ddx.tracker.model import Row
+    from helix.verification.attempts import Tested
+
+REQUIREMENTS = ("feat", "us")
+"""A product's own page is one only where nothing below it is."""
+PRODUCT = "prd"
+DESIGNS = ("adr", "architecture", "contract", "api", "sd", "td")
+TESTS = ("tp", "test", "exec")
+DESIGN, TEST, EVIDENCE = "design", "test", "evidence"
+_DEEPEST = 50
+"""Epics in epics; a ring of them must come to an end."""
+
+
+@value
+class Proof:
+    """What shows that a requirement holds, or that it does not."""
+
+    kind: str
+    """A `bead` that landed, the last `run` of a definition, a file with a `test`."""
+    id: str
+    passed: bool
+    at: str = ""
+
+
+@value
+class Coverage:
+    """One requirement and what there is of it, each list in the order of authority."""
+
+    id: str
+    title: str
+    type: str
+    path: str
+    designs: tuple[str, ...]
+    tests: tuple[str, ...]
+    evidence: tuple[Proof, ...]
+
+    @property
+    def missing(self) -> str:
+        """The first step that nothing has been made for; empty: none is missing."""
+        steps = ((DESIGN, self.designs), (TEST, self.tests), (EVIDENCE, self.passed))
+        asked = steps[1:] if self.type in TESTS else steps  # a test plan needs no design of its own
+        return next((name for name, found in asked if not found), "")
+
+    @property
+    def passed(self) -> tuple[Proof, ...]:
+        return tuple(proof for proof in self.evidence if proof.passed)
+
+    @property
+    def failed(self) -> tuple[Proof, ...]:
+        return tuple(proof for proof in self.evidence if not proof.passed)
+
+
+def cover(
+    graph: Graph, wanted: Callable[[str], bool], proofs: Mapping[int, Sequence[Proof]]
+) -> tuple[Coverage, ...]:
+    """The requirements among the documents that are wanted, highest authority first.
+
+    Where none of those is a requirement, those that nothing wanted is upstream of stand for them.
+    """
+    places = [n for n, doc_id in enumerate(graph.ids) if wanted(doc_id) and _counts(graph, n)]
+    rows = [n for n in places if graph.types[n] in REQUIREMENTS]
+    rows += [n for n in places if graph.types[n] == PRODUCT and not _is_divided(graph, n)]
+    if not rows:
+        among = set(places)
+        rows = [n for n in places if among.isdisjoint(graph.ups[n])]
+    return tuple(_coverage(graph, n, proofs) for n in sorted(rows, key=lambda n: _rank(graph, n)))
+
+
+def proofs_by_document(
+    finder: DocumentFinder,
+    landed: Iterable[tuple[Row, str]],
+    runs: Iterable[Record],
+    tested: Iterable[Tested] = (),
+) -> dict[int, list[Proof]]:
+    """What each document has to show: landed beads, the last runs, and the tests about it."""
+    found: dict[int, list[Proof]] = {}
+    for row, at in landed:
+        for n in finder.governing(row):
+            found.setdefault(n, []).append(Proof("bead", str(row["id"]), True, at))
+    last = {record.definition_id: record for record in runs}  # oldest first, so the newest stays
+    for record in last.values():
+        proof = Proof("run", record.definition_id, record.ok, record.finished_at)
+        for n in finder.named(record.definition_id, *record.artifact_ids):
+            found.setdefault(n, []).append(proof)
+    for test in tested:
+        for n in finder.named(test.file, *test.specs):
+            found.setdefault(n, []).append(Proof("test", test.file, test.passed, test.at))
+    return found
+
+
+class DocumentFinder:
+    """Which documents a bead means; a name is looked up once."""
+
+    def __init__(self, graph: Graph, beads: Mapping[str, Row] | None = None) -> None:
+        self._graph = graph
+        self._beads = beads or {}
+        self._known: dict[str, int | None] = {}
+
+    def governing(self, row: Row) -> list[int]:
+        """Its own, or else those of the nearest bead above it that names any."""
+        for _ in range(_DEEPEST):
+            found = self.of(row)
+            above = self._beads.get(link_of(row, "parent"))
+            if found or above is None:
+                return found
+            row = above
+        return []
+
+    def of(self, row: Row) -> list[int]:
+        """What it names in spec-id and refs, in this order, each once."""
+        return self.named(*links_of(row, "spec-id"), *links_of(row, "refs"))
+
+    def named(self, *names: str) -> list[int]:
+        found = dict.fromkeys(self._find(name) for name in names)
+        return [n for n in found if n is not None]
+
+    def _find(self, name: str) -> int | None:
+        if name not in self._known:
+            self._known[name] = self._graph.find(name.partition("#")[0])
+        return self._known[name]
+
+
+def _coverage(graph: Graph, n: int, proofs: Mapping[int, Sequence[Proof]]) -> Coverage:
+    below = [item.n for item in closure(graph, [n], down=True, max_depth=len(graph))]
+    evidence = dict.fromkeys(proof for place in (n, *below) for proof in proofs.get(place, ()))
+    return Coverage(
+        graph.ids[n],
+        graph.titles[n],
+        graph.types[n],
+        graph.paths[n],
+        tuple(_of_types(graph, (n, *below), DESIGNS)),
+        tuple(_of_types(graph, (n, *below), TESTS)),
+        tuple(evidence),
+    )
+
+
+def _of_types(graph: Graph, places: Iterable[int], types: Sequence[str]) -> Iterator[str]:
+    return (graph.ids[n] for n in places if graph.types[n] in types and not graph.is_superseded(n))
+
+
+def _counts(graph: Graph, n: int) -> bool:
+    """Only what carries authority can be covered; files are what covers."""
+    is_file = graph.types[n] in ("test", "code", "exec", "metric")
+    return graph.tiers[n] is not None and not is_file and not graph.is_superseded(n)
+
+
+def _is_divided(graph: Graph, n: int) -> bool:
+    below = closure(graph, [n], down=True, max_depth=len(graph))
+    return any(
+        graph.types[item.n] in REQUIREMENTS and not graph.is_superseded(item.n) for item in below
+    )
+
+
+def _rank(graph: Graph, n: int) -> tuple[int, str]:
+    tier = graph.tiers[n]
+    return (LAST if tier is None else tier, graph.ids[n])

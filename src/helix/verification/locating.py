@@ -1,0 +1,188 @@
+"""Which file of the project a test stands in, and the one name that it keeps (V-2). Pure.
+
+Reports speak of tests in many ways: by a path, by the dots of a Python module or a Java class, by
+the import path of a Go package, or not at all. The name is made of the file and the test's own
+name and never of a line or a number, which move.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import shlex
+from typing import TYPE_CHECKING
+
+from ddx.graph.tags import is_scanned, kind_of
+from ddx.values import value
+from helix.verification.model import LONGEST_NAME, Case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_CLASS_SUFFIXES = ("java", "kt", "kts", "scala", "groovy", "cs", "php", "swift")
+_SEPARATOR = "::"
+_MARK_LENGTH = 12
+
+
+@value
+class Located:
+    """A test with its place in the project; `file` is empty where nobody can tell."""
+
+    id: str
+    test: Case
+    file: str = ""
+    said: str = ""
+    """The file as the command that ran it would call it, seen from where it ran."""
+    names: tuple[str, ...] = ()
+    """Classes and suites around it in that file, the outermost first."""
+
+
+class Tree:
+    """The files of a project, found by their whole path or by its end."""
+
+    def __init__(self, paths: Iterable[str], *, root: str = "") -> None:
+        """`root` is where they lie, for reports that name files by absolute paths."""
+        self._paths = frozenset(paths)
+        self._root = root.rstrip("/")
+        self._by_name: dict[str, list[str]] = {}
+        for path in sorted(self._paths):
+            self._by_name.setdefault(posixpath.basename(path), []).append(path)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._paths
+
+    def find(self, said: str) -> str:
+        """The file that is meant; empty if none is, or more than one could be."""
+        path = said.removeprefix("file://").replace("\\", "/")
+        if self._root and path.startswith(f"{self._root}/"):
+            path = path[len(self._root) + 1 :]
+        path = posixpath.normpath(path.lstrip("/")) if path else ""
+        if path in self._paths:
+            return path
+        ends = [it for it in self._by_name.get(posixpath.basename(path), ()) if _ends(it, path)]
+        return ends[0] if len(ends) == 1 else ""
+
+    def in_folder(self, said: str, ending: str) -> list[str]:
+        """Files of one folder, which is named by an import path: the longest end that fits."""
+        parts = said.strip("/").split("/")
+        folders = {posixpath.dirname(path) for path in self._paths if path.endswith(ending)}
+        for begin in range(len(parts) + 1):
+            folder = "/".join(parts[begin:])
+            if folder in folders:
+                return sorted(
+                    path
+                    for path in self._paths
+                    if path.endswith(ending) and posixpath.dirname(path) == folder
+                )
+        return []
+
+
+def locate(test: Case, tree: Tree, *, command: str, read: Callable[[str], str]) -> Located:
+    """The test in its file; `read` gives a file's text where only that can tell."""
+    file, said, names = _by_file(test, tree) or _by_group(test, tree, read) or ("", "", ())
+    if not file:
+        file = said = _script_of(command, tree)
+        names = tuple(filter(None, (test.group,)))
+    is_module = bool(file) and test.name in (file, said, _module_of(said))
+    own = () if is_module else (*names, test.name)
+    name = _SEPARATOR.join(filter(None, (file, *own)))
+    return Located(_bounded(name), test, file, said or file, names)
+
+
+def _module_of(path: str) -> str:
+    """What Python calls a file: one that cannot be imported is told of by this name."""
+    return posixpath.splitext(path)[0].replace("/", ".")
+
+
+def _by_file(test: Case, tree: Tree) -> tuple[str, str, tuple[str, ...]] | None:
+    file = tree.find(test.file) if test.file else ""
+    if not file:
+        return None
+    said = file if posixpath.isabs(test.file) or "://" in test.file else test.file
+    return file, posixpath.normpath(said), _names_within(test.group, file)
+
+
+def _names_within(group: str, file: str) -> tuple[str, ...]:
+    """A group without the part of it that only says the file again."""
+    if _SEPARATOR in group:
+        return tuple(filter(None, group.split(_SEPARATOR)))
+    stem = posixpath.splitext(file)[0].split("/")
+    parts = group.replace("/", ".").split(".")
+    for length in range(min(len(parts), len(stem)), 0, -1):
+        if parts[:length] == stem[-length:]:
+            return tuple(parts[length:])
+    if group == file or posixpath.basename(file) in group.split("/"):
+        return ()
+    return (group,) if group else ()
+
+
+def _by_group(
+    test: Case, tree: Tree, read: Callable[[str], str]
+) -> tuple[str, str, tuple[str, ...]] | None:
+    for group in filter(None, (test.group, test.name if not test.group else "")):
+        if file := tree.find(group):
+            return file, group, ()
+        if found := _python_module(group, tree) or _class_file(group, tree):
+            return found
+        if file := _go_file(group, test.name, tree, read):
+            return file, file, ()
+    return None
+
+
+def _python_module(group: str, tree: Tree) -> tuple[str, str, tuple[str, ...]] | None:
+    parts = group.split(".")
+    for length in range(len(parts), 0, -1):
+        said = f"{'/'.join(parts[:length])}.py"
+        if file := tree.find(said):
+            return file, said, tuple(parts[length:])
+    return None
+
+
+def _class_file(group: str, tree: Tree) -> tuple[str, str, tuple[str, ...]] | None:
+    path = group.partition("$")[0].replace(".", "/")
+    for suffix in _CLASS_SUFFIXES:
+        if file := tree.find(f"{path}.{suffix}"):
+            return file, file, tuple(filter(None, group.partition("$")[2].split("$")))
+    return None
+
+
+def _go_file(group: str, name: str, tree: Tree, read: Callable[[str], str]) -> str:
+    function = name.partition("/")[0]
+    if not function.isidentifier():
+        return ""
+    for path in tree.in_folder(group, "_test.go"):
+        if f"func {function}(" in read(path):
+            return path
+    return ""
+
+
+def _script_of(command: str, tree: Tree) -> str:
+    """The one file of tests, or else the one program, that the command names."""
+    words = [word for word in words_of(command) if word.removeprefix("./") in tree]
+    files = list(dict.fromkeys(word.removeprefix("./") for word in words))
+    tests = [file for file in files if kind_of(file) == "test"]
+    scripts = tests or [file for file in files if is_scanned(file)] or files
+    return scripts[0] if len(scripts) == 1 else ""
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a shell command, as well as they can be told apart."""
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        return list(lexer)
+    except ValueError:
+        return command.split()
+
+
+def _ends(path: str, end: str) -> bool:
+    return bool(end) and path.endswith(f"/{end}")
+
+
+def _bounded(name: str) -> str:
+    """A name that is too long keeps its begin, and a mark that only it has."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    mark = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_MARK_LENGTH]
+    return f"{name[: LONGEST_NAME - _MARK_LENGTH - 1]}~{mark}"

@@ -1,0 +1,205 @@
+"""TAP 13 and 14: test points, subtests, todo and skip, YAML blocks, bailing out. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from ddx.values import changed
+from helix.verification.model import (
+    LONGEST_MESSAGE,
+    MOST_TESTS,
+    Case,
+    Report,
+    State,
+    one_line,
+    plain,
+    tail,
+)
+
+FORM = "tap"
+
+_VERSION = re.compile(r"TAP version \d+")
+_PLAN = re.compile(r"1\.\.(\d{1,9})(?!\d)")
+_POINT = re.compile(r"(not )?ok(?![^\s#])(?: +(\d{1,9})(?![^\s#]))?(?: +-(?!\S))?")
+_DIRECTIVE = re.compile(r"(todo|skip)[a-z]*\b[ :-]*", re.IGNORECASE)
+_PERL_PLACE = re.compile(r"\bat (\S{1,300}) line (\d{1,7})")
+_FILES = ("file", "filename", "filepath")
+_LINES = ("line", "linenumber")
+_PLACES = ("location", "at")
+_MESSAGES = ("message", "error")
+_INDENT = 4
+_DEEPEST = 20
+_LONGEST_LINE = 4_000
+_MOST_LINES = 400
+
+
+def parse_tap(text: str) -> Report | None:
+    """The leaves of the tree of tests; None if the text is no TAP."""
+    lines = [line[:_LONGEST_LINE] for line in plain(text).split("\n")]
+    has_version = any(_VERSION.match(line) for line in lines)
+    has_plan = any(_PLAN.match(line) for line in lines)
+    if not has_version and not (has_plan and any(_POINT.match(line) for line in lines)):
+        return None
+    reader = _Reader()
+    for line in lines:
+        reader.take(line.rstrip())
+    return reader.report()
+
+
+class _Level:
+    """The points of one depth that no point above has gathered yet."""
+
+    def __init__(self) -> None:
+        self.tests: list[Case] = []
+        self.seen = 0
+        self.planned: int | None = None
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._levels = [_Level() for _ in range(_DEEPEST + 2)]
+        self._problems: list[str] = []
+        self._last = -1
+        self._said: list[str] = []
+        self._block_indent = -1
+        self._count = 0
+
+    def take(self, line: str) -> None:
+        bare = line.lstrip(" ")
+        indent = len(line) - len(bare)
+        if self._block_indent >= 0 and bare != "..." and bare and indent >= self._block_indent:
+            self._note(bare)
+            return
+        if self._block_indent >= 0:
+            self._block_indent = -1
+            if bare == "...":
+                return
+        depth = min(indent // _INDENT, _DEEPEST)
+        if bare == "---" and self._last >= 0:
+            self._block_indent = indent
+        elif point := _POINT.match(bare):
+            self._settle()
+            self._point(depth, point, bare[point.end() :])
+        elif plan := _PLAN.match(bare):
+            self._levels[depth].planned = int(plan[1])
+        elif bare.lower().startswith("bail out!"):
+            self._problems.append(f"it bailed out: {one_line(bare[9:], 200) or 'no reason given'}")
+        elif bare and self._last >= 0 and not _is_announcement(bare):
+            self._note(bare.removeprefix("#").strip())
+
+    def _note(self, line: str) -> None:
+        if len(self._said) < _MOST_LINES:
+            self._said.append(line)
+
+    def _point(self, depth: int, point: re.Match[str], rest: str) -> None:
+        description, directive, why = _parted(rest)
+        level, below = self._levels[depth], self._levels[depth + 1]
+        level.seen += 1
+        state = State.FAILED if point[1] else State.PASSED
+        if directive == "skip" or (directive == "todo" and point[1]):
+            state = State.SKIPPED
+        name = one_line(description) or f"test {point[2] or level.seen}"
+        test = Case(name, state, message=one_line(why, LONGEST_MESSAGE))
+        children = self._gathered(depth + 1, name, is_expected=state is State.SKIPPED)
+        below.seen, below.planned = 0, None
+        is_told_below = children and (
+            not test.is_failure or any(child.is_failure for child in children)
+        )
+        self._count += not is_told_below
+        is_kept = self._count <= MOST_TESTS
+        if is_kept:
+            level.tests += children if is_told_below else [*children, test]
+        self._last = depth if is_kept and not is_told_below else -1
+
+    def _gathered(self, depth: int, name: str, *, is_expected: bool) -> list[Case]:
+        """What ran below a test; where its failing is expected, so is theirs."""
+        level = self._levels[depth]
+        found = [
+            changed(
+                child,
+                group=one_line(f"{name} > {child.group}" if child.group else name),
+                state=State.SKIPPED if is_expected and child.is_failure else child.state,
+            )
+            for child in level.tests
+        ]
+        level.tests = []
+        return found
+
+    def _settle(self) -> None:
+        """What was said since the last point belongs to it."""
+        if self._last >= 0 and self._said and self._levels[self._last].tests:
+            tests = self._levels[self._last].tests
+            tests[-1] = _explained(tests[-1], self._said)
+        self._said = []
+        self._last = -1
+        self._block_indent = -1
+
+    def report(self) -> Report:
+        self._settle()
+        top = self._levels[0]
+        orphans = [test for level in self._levels[1:] for test in level.tests]
+        if top.planned is None:
+            self._problems.append("it has no plan, so it may have ended early")
+        elif top.planned != top.seen:
+            self._problems.append(f"{top.planned} tests were planned, but {top.seen} came")
+        if self._count > MOST_TESTS:
+            self._problems.append(f"only its first {MOST_TESTS:,} tests were read")
+        return Report(FORM, (*top.tests, *orphans), tuple(self._problems))
+
+
+def _parted(rest: str) -> tuple[str, str, str]:
+    """Description, directive and its reason; a `#` after a backslash is only a mark."""
+    place = rest.find("#")
+    while place >= 0:
+        is_mark = place > 0 and rest[place - 1] == "\\"
+        directive = None if is_mark else _DIRECTIVE.match(rest[place + 1 :].lstrip(" "))
+        if directive:
+            why = rest[place + 1 :].lstrip(" ")[directive.end() :]
+            return _unescaped(rest[:place]), directive[1].lower(), why
+        place = rest.find("#", place + 1)
+    return _unescaped(rest), "", ""
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("\\#", "#").replace("\\\\", "\\").strip()
+
+
+def _is_announcement(line: str) -> bool:
+    return bool(_VERSION.match(line)) or line.startswith("# Subtest")
+
+
+def _explained(test: Case, said: list[str]) -> Case:
+    """The test with what its YAML block or its comments tell of it."""
+    if not test.is_failure:
+        return test
+    file, line, message = "", "", test.message
+    for text in said:
+        key, _, rest = text.partition(":")
+        word, told = key.strip().lower(), rest.strip().strip("'\"")
+        if word in _PLACES:
+            path, number = _place(told)
+            file, line = file or path, line or number
+        elif word in _FILES:
+            file = file or told
+        elif word in _LINES:
+            line = line or told
+        elif word in _MESSAGES:
+            message = message or told
+        elif found := _PERL_PLACE.search(text):
+            file, line = file or found[1], line or found[2]
+    return changed(
+        test,
+        file=one_line(file.removeprefix("file://"), 1000),
+        line=int(line) if file and line.isascii() and line.isdecimal() and len(line) < 8 else 0,
+        message=one_line(message or said[0], LONGEST_MESSAGE),
+        output=tail("\n".join(said)),
+    )
+
+
+def _place(told: str) -> tuple[str, str]:
+    """File and line of `tests/a.js:3:1`, also in the brackets of a stack's line."""
+    inner = told.rpartition("(")[2].partition(")")[0] if "(" in told else told
+    parts = inner.rsplit(":", 2)
+    if len(parts) == 3 and parts[1].isdecimal():
+        return parts[0], parts[1]
+    return (inner.rpartition(":")[0], parts[-1]) if parts[-1].isdecimal() else ("", "")

@@ -1,0 +1,357 @@
+"""From a failing test to its bead: where it stands, how to see it again, what it is worth (V-2)."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+from tests.support.documents import AT
+
+from ddx.graph.model import Link
+from ddx.graph.tags import read_tags
+from ddx.tracker.criteria import judge
+from helix.policy.conflicts import Clash, Conflict, Statement
+from helix.verification.locating import Located, Tree, locate
+from helix.verification.model import Case, State
+from helix.verification.reproducing import Reproduction, reproduce
+from helix.verification.settling import MOST_NEW, PASSES_AGAIN, KnownTrace, plan_filing
+from helix.verification.spec_refs import SpecRef, find_spec, line_of
+from helix.verification.traceback import KEY, TESTS, Failure, Trace, trace
+
+TREE = Tree(
+    [
+        *("tests/test_cart.py", "backend/tests/test_pay.py", "tests/a/test_twin.py"),
+        *("tests/b/test_twin.py", "src/test/java/com/acme/CartTest.java", "cart/cart_test.go"),
+        *("cart/other_test.go", "checks/sum.py", "shop.py", "web/cart.test.ts"),
+    ],
+    root="/work/space",
+)
+GO_FILES = {"cart/cart_test.go": "func TestSum(t *testing.T) {"}
+
+
+def place(case: Case, command: str = "make test") -> Located:
+    return locate(case, TREE, command=command, read=lambda path: GO_FILES.get(path, ""))
+
+
+def failed(name: str, group: str = "", **said: Any) -> Case:
+    return Case(name, State.FAILED, group, **said)
+
+
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [
+        (failed("test_sum", "tests.test_cart"), "tests/test_cart.py::test_sum"),
+        (failed("test_a[1]", "tests.test_cart.TestX"), "tests/test_cart.py::TestX::test_a[1]"),
+        (
+            failed("test_a", "TestX", file="tests/test_cart.py", line=7),
+            "tests/test_cart.py::TestX::test_a",
+        ),
+        (
+            failed("test_a", "tests.test_cart.TestX", file="tests/test_cart.py"),
+            "tests/test_cart.py::TestX::test_a",
+        ),
+        (failed("tests.test_cart"), "tests/test_cart.py"),
+        (failed("test_pay", "tests.test_pay"), "backend/tests/test_pay.py::test_pay"),
+        (failed("test_x", "test_twin"), "test_twin::test_x"),
+        (
+            failed("adds", "com.acme.CartTest"),
+            "src/test/java/com/acme/CartTest.java::adds",
+        ),
+        (
+            failed("adds", "com.acme.CartTest$Inner"),
+            "src/test/java/com/acme/CartTest.java::Inner::adds",
+        ),
+        (failed("TestSum/two", "example.org/shop/cart"), "cart/cart_test.go::TestSum/two"),
+        (
+            failed("adds", "Cart", file="/work/space/web/cart.test.ts"),
+            "web/cart.test.ts::Cart::adds",
+        ),
+        (failed("adds", "web/cart.test.ts"), "web/cart.test.ts::adds"),
+    ],
+)
+def test_a_test_has_one_name_however_its_report_speaks_of_it(case: Case, name: str):
+    assert place(case).id == name
+
+
+def test_a_report_without_files_is_that_of_the_script_that_printed_it():
+    found = place(failed("adds up", "cart"), "PYTHONPATH=. python3 ./checks/sum.py --tap")
+    assert (found.id, found.file) == ("checks/sum.py::cart::adds up", "checks/sum.py")
+
+
+def test_where_two_files_could_be_meant_none_is():
+    assert place(failed("x", file="test_twin.py")).file == ""
+    assert place(failed("x"), "python3 checks/sum.py shop.py").file == ""
+
+
+def test_a_long_name_is_cut_and_stays_another_than_its_like():
+    one, two = (place(failed("n" * 400 + end)).id for end in "ab")
+    assert one != two and len(one) == len(two) == 300
+
+
+@pytest.mark.parametrize(
+    ("command", "case", "again"),
+    [
+        (
+            "pytest -q tests --junitxml=out.xml -x",
+            failed("test_a[x y]", "tests.test_cart.TestX"),
+            "pytest -q -rA 'tests/test_cart.py::TestX::test_a[x y]'",
+        ),
+        (
+            "A='b c' .venv/bin/python -m pytest -c other.ini -k sum -n 4",
+            failed("test_sum", "tests.test_cart"),
+            "A='b c' .venv/bin/python -m pytest -c other.ini -rA tests/test_cart.py::test_sum",
+        ),
+        (
+            "cd backend && pytest",
+            failed("test_pay", "tests.test_pay"),
+            "cd backend && pytest -rA tests/test_pay.py::test_pay",
+        ),
+        ("pytest", failed("tests.test_cart"), "pytest -rA tests/test_cart.py"),
+        (
+            "./mvnw -q verify",
+            failed("adds", "com.acme.CartTest"),
+            "./mvnw -q verify '-Dtest=com.acme.CartTest#adds'",
+        ),
+        (
+            "gradle test",
+            failed("adds()", "com.acme.CartTest"),
+            "gradle test --tests com.acme.CartTest.adds",
+        ),
+        (
+            "go test -v ./... 2>&1 | go-junit-report > report.xml",
+            failed("TestSum/two items", "example.org/shop/cart"),
+            "go test ./cart -run '^TestSum$/^two_items$'",
+        ),
+    ],
+)
+def test_the_command_runs_exactly_that_test(command: str, case: Case, again: str):
+    assert reproduce(command, place(case, command)) == Reproduction(again, is_exact=True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["python3 checks/sum.py", "pytest -q; true", "pytest $FLAGS", "pytest | tee log", "make test"],
+)
+def test_where_nobody_knows_how_to_run_one_test_the_check_is_run(command: str):
+    case = failed("test_sum", "tests.test_cart")
+    assert reproduce(command, place(case, command)) == Reproduction(command, is_exact=False)
+
+
+@pytest.mark.parametrize("name", ["x'; rm -rf ~; '", "$(reboot)", "`reboot`", "a\\b", 'a"b'])
+def test_a_hostile_name_is_one_word_of_the_command(name: str):
+    found = reproduce("pytest -q", place(failed(name, "tests.test_cart")))
+    assert shlex.split(found.command) == ["pytest", "-q", "-rA", f"tests/test_cart.py::{name}"]
+
+
+SOURCE = f'''\
+# {AT}spec-ref TD-001
+import shop
+
+# {AT}spec-ref TD-002
+# {AT}requirement TC-007
+def test_sum(): ...
+
+
+def test_plain(): ...
+
+
+def test_docs():
+    """{AT}spec-ref TD-003"""
+
+
+# {AT}requirement TC-999
+def test_unknown_part(): ...
+'''
+KNOWN = {"TD-001": "TD-001", "TD-002": "TD-002", "TD-003": "TD-003", "TC-007": "TP-001"}
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("test_sum[1]", "TD-002"),
+        ("test_plain", "TD-002"),
+        ("test_docs", "TD-003"),
+        ("test_unknown_part", "TD-003"),
+    ],
+)
+def test_a_test_belongs_to_the_nearest_tag_that_means_a_document(name: str, document: str):
+    links = read_tags("tests/test_cart.py", SOURCE.encode()).links
+    line = line_of(SOURCE, Located(name, failed(name)))
+    found = find_spec(links, line=line, is_python=True, resolve=lambda it: KNOWN.get(it, ""))
+    assert found == SpecRef(document)
+
+
+def test_names_that_no_document_has_are_told():
+    links = [Link("TD-404", 3), Link("TC-404", 4)]
+    found = find_spec(links, line=5, is_python=False, resolve=lambda name: "")
+    assert found == SpecRef("", ("TD-404", "TC-404"))
+    assert find_spec((), line=5, is_python=False, resolve=str) == SpecRef()
+
+
+CLASH = Conflict(
+    Clash.RESOLVABLE,
+    "contradiction: under 50 ms against at least 200 ms",
+    Statement("FEAT-001", 2, "docs/FEAT-001.md", 9, "It answers in under 50 ms."),
+    Statement("TD-001", 6, "docs/TD-001.md", 12, "It waits for at least 200 ms."),
+    "FEAT-001",
+)
+
+
+def failure(name: str = "test_sum", *, spec: str = "TD-001", **given: Any) -> Failure:
+    located = place(failed(name, "tests.test_cart", message="wrong", output="E  wrong"))
+    conflict = given.pop("conflict", None)
+    return Failure(
+        located,
+        "pytest -q",
+        reproduce("pytest -q", located),
+        given.pop("ref", SpecRef(spec)),
+        conflict,
+        "FEAT-001" if conflict else "",
+        **given,
+    )
+
+
+def traced(*failures: Failure) -> tuple[Trace, ...]:
+    return trace(failures, commit="c" * 40, evidence=".ddx/executions/1/measure.json")
+
+
+def test_a_test_of_a_document_without_conflict_is_a_bug_with_the_command_that_shows_it():
+    (found,) = traced(failure(beads=("app-1",)))
+    row = found.as_row()
+    assert row["title"].startswith("Implementation does not meet spec")
+    assert row["spec-id"] == "TD-001"
+    assert row["verify"] == ["pytest -q -rA tests/test_cart.py::test_sum"]
+    assert row["labels"] == ["helix", "activity:build", "kind:build", "traceback"]
+    assert row[TESTS] == ["tests/test_cart.py::test_sum"]
+    assert "E  wrong" in row["description"] and row["verify"][0] in row["description"]
+    assert ".ddx/executions/1/measure.json" in row["description"]
+    assert judge(row).ready
+    assert found.beads == ("app-1",)
+
+
+def test_tests_without_a_tag_are_one_bead_on_their_file():
+    (found,) = traced(failure("test_a", spec=""), failure("test_b", spec=""))
+    row = found.as_row()
+    assert row["title"] == "Missing spec ref: tests/test_cart.py"
+    assert row["paths"] == ["tests/test_cart.py"]
+    assert row[TESTS] == ["tests/test_cart.py::test_a", "tests/test_cart.py::test_b"]
+    assert "spec-id" not in row
+    assert judge(row).ready and "execution-eligible" not in row
+
+
+def test_a_tag_that_means_no_document_is_missing_too():
+    (found,) = traced(failure(ref=SpecRef("", ("TD-404",))))
+    row = found.as_row()
+    assert "names TD-404, and there is no such document" in row["description"]
+    assert any("ddx doc show TD-404" in command for command in row["verify"])
+
+
+@pytest.mark.parametrize("spec", ["TD-001", ""])
+def test_no_word_of_a_report_becomes_a_criterion(spec: str):
+    (found,) = traced(failure("`touch pwned` passes, `evil.py` exists", spec=spec))
+    row = found.as_row()
+    assert [it.command for it in judge(row).criteria] == row["verify"]
+    assert not any("pwned" in word for word in shlex.split(row["verify"][0])[:-1])
+
+
+def test_a_test_that_stands_nowhere_waits_for_a_person():
+    lost = Failure(place(failed("x")), "make", Reproduction("make", is_exact=False), SpecRef())
+    row = traced(lost)[0].as_row()
+    assert row["title"] == "Missing spec ref: x"
+    assert row["execution-eligible"] is False
+
+
+def test_a_conflict_upstream_is_for_a_person_and_names_both_documents():
+    (found,) = traced(failure("test_a", conflict=CLASH), failure("test_b", conflict=CLASH))
+    row = found.as_row()
+    assert row["title"] == "Spec conflict detected: TD-001 against FEAT-001"
+    assert (row["spec-id"], row["refs"]) == ("TD-001", ["FEAT-001"])
+    assert "kind:escalation" in row["labels"] and row["execution-eligible"] is False
+    for text in ("docs/FEAT-001.md:9", "docs/TD-001.md:12", "under 50 ms", "at least 200 ms"):
+        assert text in row["description"]
+    assert len(row[TESTS]) == 2
+
+
+TEST = "tests/test_cart.py::test_sum"
+PASSED, SKIPPED = State.PASSED, State.SKIPPED
+
+
+def known(bead_id: str = "app-9", *, kind: str = "unmet-spec", **given: Any) -> KnownTrace:
+    about = {"unmet-spec": TEST, "missing-spec-ref": "tests/test_cart.py"}
+    key = f"{kind}:{about.get(kind, 'TD-001:FEAT-001')}"
+    return KnownTrace(bead_id, given.pop("key", key), given.pop("tests", (TEST,)), **given)
+
+
+def plan(*traces: Trace, beads: tuple[KnownTrace, ...], states: Any = None, gone: Any = ()) -> Any:
+    return plan_filing(traces, beads, states=states or {}, gone=gone)
+
+
+def test_the_same_failure_again_makes_no_second_bead():
+    (found,) = traced(failure())
+    again = plan(found, beads=(known(status="in_progress"),), states={TEST: State.FAILED})
+    assert (again.new, again.again, again.closed) == ((), (("app-9", found),), ())
+
+
+@pytest.mark.parametrize("bead", [known(status="closed"), known(is_superseded=True)])
+def test_a_failure_whose_bead_is_settled_is_a_new_one(bead: KnownTrace):
+    (found,) = traced(failure())
+    assert plan(found, beads=(bead,)).new == (found,)
+
+
+def test_a_failure_that_only_went_away_by_itself_opens_its_bead_again():
+    (found,) = traced(failure())
+    bead = known(status="closed", close_reason=f"{PASSES_AGAIN} at abc")
+    assert plan(found, beads=(bead,)).reopened == (("app-9", found),)
+
+
+def test_what_passes_again_is_closed_once_all_of_its_tests_do():
+    bead = known(kind="missing-spec-ref", tests=(TEST, "other"))
+    assert plan(beads=(bead,), states={TEST: PASSED}).closed == ()
+    both = plan(beads=(bead,), states={TEST: PASSED, "other": PASSED})
+    assert both.closed == (("app-9", PASSES_AGAIN),)
+
+
+def test_a_test_that_is_gone_or_skipped_leaves_its_bead_and_is_told():
+    gone = plan(beads=(known(),), gone=(TEST,))
+    assert (gone.closed, gone.remarks) == ((), (f"{TEST} is no more; app-9 stays as it is",))
+    skipped = plan(beads=(known(),), states={TEST: SKIPPED})
+    assert (skipped.closed, len(skipped.remarks)) == ((), 1)
+
+
+def test_a_test_that_was_not_measured_changes_nothing():
+    assert plan(beads=(known(),)) == plan(beads=())
+
+
+def test_a_tag_that_came_settles_the_bead_that_asked_for_it():
+    (found,) = traced(failure())
+    done = plan(found, beads=(known(kind="missing-spec-ref"),), states={TEST: State.FAILED})
+    assert done.new == (found,)
+    assert [bead_id for bead_id, _ in done.closed] == ["app-9"]
+
+
+def test_nobody_builds_on_what_a_person_has_yet_to_decide():
+    (found,) = traced(failure(conflict=CLASH))
+    done = plan(found, beads=(known(),), states={TEST: State.FAILED})
+    assert (done.new, done.closed) == ((found,), ())
+    assert done.waits == (("app-9", found.key),)
+
+
+def test_documents_that_agree_again_settle_the_escalation():
+    (found,) = traced(failure())
+    done = plan(found, beads=(known(kind="spec-conflict"),), states={TEST: State.FAILED})
+    assert [bead_id for bead_id, _ in done.closed] == ["app-9"]
+
+
+def test_a_thousand_failures_are_not_a_thousand_beads():
+    many = traced(*(failure(f"test_{n}") for n in range(1000)))
+    done = plan(*many, beads=())
+    assert len(done.new) == MOST_NEW
+    assert done.remarks == (
+        f"{1000 - MOST_NEW} more beads were not filed: {MOST_NEW} at once are enough",
+    )
+
+
+def test_the_key_of_a_bead_is_kept_on_it():
+    (found,) = traced(failure())
+    assert found.as_row()[KEY] == known().key
