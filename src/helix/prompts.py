@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import helix
 from ddx.errors import NeedsPerson
 from ddx.execution.model import Section
 from ddx.execution.prompt import render
 from ddx.text import cut, shown_on_one_line
 from ddx.values import value
+from helix.folder import path_in
+from helix.policy.activities import ACTIVITIES, BUILD
 from helix.policy.trailers import trailer_lines
+from helix.resources import find_resources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +32,7 @@ LONGEST_PAGE = 40_000
 _LONGEST_SHOWN = 60
 _QUOTE = "> "
 
-_READING = """\
+READING = """\
 You stand in a copy of the repository that is thrown away afterwards. Nothing that you change here
 stays: only your last message counts. Do not push, and do not reach outside of this folder.
 `ddx bead show ID` and `ddx bead list` read the work queue, `ddx doc show ID` reads a document; the
@@ -47,6 +49,17 @@ class Pages:
 
     def action(self, name: str) -> str:
         return self.read(f"actions/{name}.md")
+
+    def activity(self, name: str) -> str:
+        """For an attempt on one bead (I-8); build is an action as well."""
+        return self.action(name) if name == BUILD else self.read(f"activities/{name}.md")
+
+    def read_all(self) -> None:
+        """A page that is missing is better known now than at night (S-37)."""
+        for name in ACTIONS:
+            self.action(name)
+        for name in ACTIVITIES:
+            self.activity(name)
 
     @property
     def principles(self) -> str:
@@ -67,12 +80,8 @@ class Pages:
 
 
 def find_pages(project: Project) -> Pages:
-    """The pages of a project, and ours: beside the code in a wheel, at the root of a checkout."""
-    package = os.path.dirname(os.path.abspath(helix.__file__))
-    packed = os.path.join(package, "_workflows")
-    root = os.path.dirname(os.path.dirname(package))
-    shipped = packed if os.path.isdir(packed) else os.path.join(root, "workflows")
-    return Pages(os.path.join(project.root, ".helix", "workflows"), shipped)
+    """The pages of a project, and ours."""
+    return Pages(path_in(project, "workflows"), find_resources("workflows"))
 
 
 def _read(path: str, name: str) -> str:
@@ -106,10 +115,16 @@ def sections_for(
     )
 
 
+def build_sections(desk: Desk, activities: Sequence[str]) -> tuple[Section, ...]:
+    """For an attempt: the page of each activity of its beads, and the principles (A-8, I-8)."""
+    pages = [Section(f"Your activity: {it}", desk.pages.activity(it)) for it in activities]
+    return (*pages, Section("Principles", desk.pages.principles))
+
+
 def prompt_for(action: str, desk: Desk, *, scope: str = "", data: Sequence[Section] = ()) -> str:
     """The whole prompt of a pass that only reads."""
     sections = sections_for(action, desk, scope=scope, data=data)
-    return render((Section("How you work", _READING), *sections))
+    return render((Section("How you work", READING), *sections))
 
 
 def defused(section: Section) -> Section:

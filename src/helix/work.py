@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING
 from ddx.execution.model import Landed, Preparation, Section
 from ddx.execution.record import read_record
 from ddx.text import cut
+from ddx.tracker.model import labels_of, text_of
 from ddx.values import value
 from helix.actions.filing import Filed, file_findings, file_follow_ups, spoken
-from helix.actions.review import review_attempt, review_kept
+from helix.actions.review import kept_subject, landed_subject, review
+from helix.desk import model_for
+from helix.memory.injection import (
+    Injection,
+    credit_outcome,
+    note_injection,
+    prepare_injection,
+)
+from helix.memory.lessons import learn_from_outcome
+from helix.policy.activities import BUILD, activity_of
 from helix.policy.review import Clean, Findings
 from helix.policy.trailers import Unreadable
-from helix.prompts import defused, sections_for
+from helix.prompts import build_sections, defused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +35,6 @@ if TYPE_CHECKING:
     from helix.desk import Agent, Desk
     from helix.policy.review import Verdict
 
-BUILD = "build"
 _COUNTED = re.compile(r"(\d+) (?:insertion|deletion)")
 _MOST_FINDINGS = 10
 _LONGEST_FINDING = 300
@@ -52,6 +61,7 @@ class BuildPolicy:
         self._begun = begun
         self.attempt = ""
         """Empty until it is prepared."""
+        self.injection = Injection()
 
     def pick(self, ready: Sequence[Bead]) -> tuple[str, ...]:
         return self._beads
@@ -59,13 +69,18 @@ class BuildPolicy:
     def prepare(self, beads: Sequence[Bead], attempt: str) -> Preparation:
         self.attempt = attempt
         self._begun(attempt)
-        agent = self._agent
+        agent, desk = self._agent, self._desk
+        site = desk.site
+        self.injection = prepare_injection(
+            site.project, beads, attempt, settings=desk.settings, clock=site.clock
+        )
         return Preparation(
             agent.harness,
-            agent.model,
+            model_for(BUILD, agent, site),
             agent.effort,
-            build_sections(self._desk, self._context),
+            (*sections_of(desk, beads, self._context), *self.injection.sections),
             limits=self._limits(beads),
+            manifest=self.injection.manifest,
             action=BUILD,
         )
 
@@ -73,17 +88,46 @@ class BuildPolicy:
         return None  # what governs a bead is looked at by the attempt itself (D-6)
 
 
-def build_sections(desk: Desk, context: str) -> tuple[Section, ...]:
-    """What heads every build prompt: the project, the page, the principles (S-30, A-8)."""
+def sections_of(desk: Desk, beads: Sequence[Bead], context: str) -> tuple[Section, ...]:
+    """What heads the prompt of an attempt: the project, the page, the principles (S-30, I-8)."""
     about = (defused(Section("Project context", context, quoted=True)),) if context else ()
-    return (*about, *sections_for(BUILD, desk))
+    activities = dict.fromkeys(activity_of(labels_of(bead.row)) for bead in beads)
+    return (*about, *build_sections(desk, tuple(activities)))
 
 
 # -- what the attempt has left behind -----------------------------------------------------
 
 
-def file_leftovers(desk: Desk, outcome: Outcome) -> tuple[str, ...]:
-    """Follow-ups that its agent printed become beads (A-7); remarks for a person."""
+def take_stock(desk: Desk, injection: Injection, outcome: Outcome) -> tuple[str, ...]:
+    """Whatever follows from every attempt, whoever drives: follow-ups, credit, a lesson.
+
+    Remarks for a person.
+    """
+    facts = outcome.facts
+    note_injection(desk.site.tracker, facts.beads, injection, facts.attempt)
+    return (
+        *filter(None, (injection.remark,)),
+        *_file_leftovers(desk, outcome),
+        *learn(desk, outcome),
+    )
+
+
+def learn(desk: Desk, outcome: Outcome) -> tuple[str, ...]:
+    """What its checks say of the memories that it was shown, and what it teaches (M-8, M-10).
+
+    For what landed late, too: by whom, and when, makes no difference.
+    """
+    site, settings = desk.site, desk.settings
+    row = site.tracker.snapshot().find(outcome.facts.beads[0]) if outcome.facts.beads else None
+    credited = credit_outcome(site.project, outcome, clock=site.clock)
+    learned = learn_from_outcome(
+        site.project, text_of(row or {}, "title"), outcome, settings=settings, clock=site.clock
+    )
+    return tuple(filter(None, (credited, learned)))
+
+
+def _file_leftovers(desk: Desk, outcome: Outcome) -> tuple[str, ...]:
+    """Follow-ups that its agent printed become beads (A-7)."""
     reply = outcome.facts.reply
     if reply is None or not reply.text:
         return ()
@@ -128,7 +172,7 @@ def review_landed(desk: Desk, attempt: str) -> ReviewOf:
     """Fresh eyes on exactly what an attempt landed; findings are filed before anything else."""
     result = read_record(desk.site.project, attempt).result
     beads = tuple(str(bead) for bead in result.get("beads", ()))
-    return file_review(desk, review_attempt(desk, result), beads)
+    return file_review(desk, review(desk, landed_subject(desk.site, result)), beads)
 
 
 def file_review(desk: Desk, verdict: Verdict, beads: tuple[str, ...] = ()) -> ReviewOf:
@@ -141,7 +185,7 @@ def file_review(desk: Desk, verdict: Verdict, beads: tuple[str, ...] = ()) -> Re
 
 def review_failure(desk: Desk, result: Mapping[str, object]) -> tuple[str, ...]:
     """What a reviewer says of work that never passed; it goes on the bead and into the report."""
-    match review_kept(desk, result):
+    match review(desk, kept_subject(desk.site, result)):
         case Findings(findings=findings):
             return tuple(
                 cut(f"{it.severity}: {it.title} {it.place}".strip(), _LONGEST_FINDING)

@@ -1,5 +1,7 @@
 """How often a person is asked: low, medium and high (S-34, D-26)."""
 
+# @requirement TC-408
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,7 @@
 """From a request to reviewed code, on documents that change on the way (S-1, S-3, S-23)."""
 
+# @spec-ref SD-001
+
 from __future__ import annotations
 
 from pathlib import Path

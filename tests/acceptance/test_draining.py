@@ -1,5 +1,7 @@
 """What `check` answers is obeyed exactly, and what it leads to is worked on (S-12 to S-14)."""
 
+# @requirement TC-406
+
 from __future__ import annotations
 
 from pathlib import Path

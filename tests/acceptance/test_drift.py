@@ -4,6 +4,8 @@ The boundaries are met exactly: the operator types as the claim is about to be t
 begins, and between the landing and the close.
 """
 
+# @spec-ref TD-002
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -93,7 +95,7 @@ def attempted(hall: Hall, bead_id: str, edit: Callable[[], None], *, at: str) ->
     return work_one(site, policy)
 
 
-def test_what_changes_before_the_claim_is_not_even_begun(hall: Hall) -> None:  # S-6, D-6
+def test_what_changes_before_the_claim_is_not_even_begun(hall: Hall) -> None:  # S-6, S-7, D-6
     for field, lines in (EDITS | TAKEN).items():
         bead_id = f"app-{field}"
         found = attempted(hall, bead_id, partial(types, hall, bead_id, lines), at="claim")
@@ -105,7 +107,7 @@ def test_what_changes_before_the_claim_is_not_even_begun(hall: Hall) -> None:  #
 
 
 def test_what_changes_before_the_landing_is_kept_and_does_not_land(hall: Hall) -> None:
-    for field, lines in (EDITS | LOST).items():  # S-6, X-18, D-6
+    for field, lines in (EDITS | LOST).items():  # S-7, S-6, X-18, D-6
         bead_id = f"app-{field}"
         found = attempted(hall, bead_id, partial(types, hall, bead_id, lines), at="landing")
         assert isinstance(found, Preserved), field
@@ -140,7 +142,7 @@ def test_a_document_that_changes_during_the_attempt_holds_the_landing(hall: Hall
     assert hall.rows()["app-document"]["status"] == "open"
 
 
-def test_words_about_a_bead_are_no_drift(hall: Hall) -> None:  # D-6
+def test_words_about_a_bead_are_no_drift(hall: Hall) -> None:  # S-7, D-6
     lines = (("update", "{}", "--description", "other words"),)
     found = attempted(hall, "app-text", partial(types, hall, "app-text", lines), at="landing")
     assert isinstance(found, Landed)

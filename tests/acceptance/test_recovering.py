@@ -1,5 +1,7 @@
 """Claims that nobody holds, runs that died, and a second run beside the first (S-18 to S-21)."""
 
+# @requirement TC-405
+
 from __future__ import annotations
 
 import os

@@ -1,5 +1,7 @@
 """Fresh eyes: by another agent, on exactly what changed, and each finding filed once."""
 
+# @requirement TC-403
+
 from __future__ import annotations
 
 import json

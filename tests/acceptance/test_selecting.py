@@ -1,5 +1,7 @@
 """Which bead comes next, and what goes along with it (S-5, S-8, S-9, S-10)."""
 
+# @requirement TC-406
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,7 @@
 """What a run shows and leaves behind, and what must leave nothing at all (S-24 to S-33)."""
 
+# @requirement TC-407
+
 from __future__ import annotations
 
 import re

@@ -28,13 +28,21 @@ from ddx.tracker.setup import set_up
 from ddx.tracker.store import Tracker
 from ddx.tracker.updating import Patch, update
 from ddx.values import changed
-from helix.actions.applying import SEEN_KEY, upstream_hashes
 from helix.actions.check import check, kept_answers, state_hash
 from helix.actions.filing import file_findings, file_follow_ups
 from helix.actions.model import Ended
 from helix.actions.polish import polish
-from helix.actions.review import Span, find_span, review, review_kept, review_scope, reviewable
+from helix.actions.review import (
+    Span,
+    Subject,
+    find_span,
+    kept_subject,
+    review,
+    reviewable,
+    scope_subject,
+)
 from helix.actions.scope import Kind, resolve_scope
+from helix.actions.upstream import SEEN, Upstream
 from helix.desk import Agent, Desk
 from helix.policy.model import Answer, Checked
 from helix.policy.review import Clean, Finding, Findings, Severity
@@ -377,7 +385,7 @@ def test_a_review_sees_exactly_the_change_and_not_who_made_it(shop):  # S-15
     shop.file(task("sh-a", description="write a file"))
     shop.says("review", CLEAN)
     bead = Bead("sh-a", shop.row("sh-a"))
-    assert review(shop.desk, Span(base, result), beads=[bead]) == Clean()
+    assert review(shop.desk, Subject(Span(base, result), beads=(bead,))) == Clean()
     (prompt,) = shop.asked
     assert "+one line" in prompt
     assert "write a file" in prompt
@@ -391,7 +399,8 @@ def test_findings_are_filed_once_and_closed_ones_come_back(shop):  # S-16
     shop.write("a.txt", "one line")
     base, result = "HEAD~1", shop.commit()
     shop.says("review", FOUND)
-    found = review(shop.desk, Span(git(str(shop.root), "rev-parse", base).text.strip(), result))
+    span = Span(git(str(shop.root), "rev-parse", base).text.strip(), result)
+    found = review(shop.desk, Subject(span))
     assert isinstance(found, Findings)
     first = file_findings(shop.desk, found.findings, bead="sh-a")
     assert (len(first.created), first.reported) == (2, ("A name is odd",))
@@ -421,7 +430,7 @@ def test_commits_of_the_tracker_and_stamps_are_never_reviewed(shop):  # S-17
     shop.commit()
     span = find_span(shop.site)
     assert reviewable(shop.site, span) == ()
-    assert review(shop.desk, span) == Clean()
+    assert review(shop.desk, Subject(span)) == Clean()
     shop.document("FEAT-001", "A cart with wheels.")
     shop.commit()
     assert reviewable(shop.site, find_span(shop.site)) == (
@@ -437,7 +446,7 @@ def test_files_that_are_too_large_are_named_and_never_dropped_in_silence(shop): 
     shop.write("small.txt", "little\n")
     result = shop.commit()
     shop.says("review", CLEAN)
-    review(shop.desk, Span(base, result))
+    review(shop.desk, Subject(Span(base, result)))
     (prompt,) = shop.asked
     assert "+little" in prompt
     assert len(prompt) < 90_000
@@ -456,9 +465,10 @@ def test_a_review_of_work_that_never_passed_sees_its_failures(shop):  # S-10
         "beads": [],
         "checks": [{"passed": False, "command": "pytest", "output_tail": "E assert 1 == 2"}],
     }
-    assert isinstance(review_kept(shop.desk, kept), Findings)
+    assert isinstance(review(shop.desk, kept_subject(shop.desk.site, kept)), Findings)
     assert "E assert 1 == 2" in shop.asked[0]
-    assert review_kept(shop.desk, {"base": base, "result": ""}) == Clean()
+    nothing = kept_subject(shop.desk.site, {"base": base, "result": ""})
+    assert review(shop.desk, nothing) == Clean()
 
 
 def test_a_document_is_reviewed_as_it_stands(shop):  # S-11
@@ -466,7 +476,7 @@ def test_a_document_is_reviewed_as_it_stands(shop):  # S-11
     shop.document("FEAT-002", "Sums.", after="FEAT-001")
     shop.commit()
     shop.says("review", CLEAN)
-    assert review_scope(shop.desk, "FEAT-001") == Clean()
+    assert review(shop.desk, scope_subject(shop.desk.site, "FEAT-001")) == Clean()
     assert "FEAT-001, FEAT-002" in shop.asked[0]
 
 
@@ -580,10 +590,10 @@ def test_a_converged_polish_changes_splits_and_merges_and_notes_what_it_saw(shop
     assert snapshot.waits_for(second) == (first,)
     assert shop.row(second)["execution-eligible"] is False
     graph = load_graph(shop.project, shop.site.settings.document_roots, clock=SYSTEM_CLOCK)
-    seen = shop.row("sh-a")[SEEN_KEY]
-    assert seen == upstream_hashes(graph, shop.row("sh-a"))
+    seen = shop.row("sh-a")[SEEN]
+    assert seen == Upstream(graph).hashes(shop.row("sh-a"))
     assert list(seen) == ["FEAT-001"]
-    assert SEEN_KEY not in shop.row("sh-c")
+    assert SEEN not in shop.row("sh-c")
 
 
 def test_a_polish_with_nothing_to_do_changes_nothing_but_what_it_saw(shop):  # S-13
@@ -593,7 +603,7 @@ def test_a_polish_with_nothing_to_do_changes_nothing_but_what_it_saw(shop):  # S
     state = state_hash(shop.site, shop.scope())
     done = polish(shop.desk, "repo", beads=("sh-a",))
     assert (done.ended, done.has_changed) == (Ended.DONE, False)
-    assert SEEN_KEY in shop.row("sh-a")
+    assert SEEN in shop.row("sh-a")
     assert state_hash(shop.site, shop.scope()) == state
 
 
@@ -601,14 +611,14 @@ def test_a_document_that_changes_during_a_polish_was_not_seen_by_it(shop):  # S-
     shop.document("FEAT-001", "A cart.")
     shop.file(task("sh-a", **{"spec-id": "FEAT-001"}))
     graph = load_graph(shop.project, shop.site.settings.document_roots, clock=SYSTEM_CLOCK)
-    before = upstream_hashes(graph, shop.row("sh-a"))
+    before = Upstream(graph).hashes(shop.row("sh-a"))
     shop.says("polish", polished("CONVERGED"))
     page = shop.root / "docs/helix/01-frame/features/FEAT-001.md"
     shop.meanwhile(f"open({str(page)!r}, 'a').write('With wheels.\\n')")
     assert polish(shop.desk, "repo").ended is Ended.DONE
-    assert shop.row("sh-a")[SEEN_KEY] == before
+    assert shop.row("sh-a")[SEEN] == before
     graph = load_graph(shop.project, shop.site.settings.document_roots, clock=SYSTEM_CLOCK)
-    assert upstream_hashes(graph, shop.row("sh-a")) != before
+    assert Upstream(graph).hashes(shop.row("sh-a")) != before
 
 
 def test_numbers_that_the_list_does_not_bear_out_are_a_lie_and_nothing_is_written(shop):

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.attempts import CLEAN
 from tests.support.passes import Office, follow_up, make_office, says, writes
+
+from ddx.execution.work import open_site
+from ddx.project import find_project
+from ddx.tracker.model import status_of
+from ddx.tracker.store import Tracker
+from ddx.values import changed
+from helix.actions.align import align
+from helix.actions.unfiled import file_drafts, file_unfiled
+from helix.cli.opening import make_desk
+from helix.settings import read_helix_settings
 
 REPORT = "docs/helix/06-iterate/alignment-reviews/AR-today.md"
 BACKFILLED = "docs/helix/06-iterate/backfill-reports/BF-today.md"
@@ -462,9 +473,89 @@ def test_a_pass_waits_while_the_operator_edits_what_it_wrote(office: Office) -> 
         evolved(1),
     )
     done = office.passed("evolve", "x", code=1)
-    assert done["ended"] == "failed"
+    assert done["ended"] == "pending"
     assert (done["commit"], done["has_changed"]) == ("", False)
     assert (office.root / FEATURE).read_text().endswith("mine\n")
+
+
+@pytest.mark.parametrize("meanwhile", ["nothing", "a commit"])
+def test_a_pass_that_waited_lands_later_and_its_drafts_are_filed_once(
+    office: Office, meanwhile: str
+) -> None:  # X-13, A-7, A-10
+    office.answers(
+        f"(cd {office.root} && {writes(REPORT, 'mine')})",
+        writes(REPORT),
+        follow_up_line("Sum the cart"),
+        aligned(1),
+    )
+    done = office.passed("align", code=1)
+    assert (done["ended"], done["created"]) == ("pending", [])
+    assert "Sum the cart" not in titles(office)
+    (office.root / REPORT).unlink()
+    if meanwhile == "a commit":
+        office.put("other.py", "1\n")
+        office.commit("of their own")
+    office.answers(says("NEXT_ACTION: STOP"))
+    assert "filed" in office.helix("check", code=None).err
+    assert REPORT in office.documents()
+    assert titles(office).count("Sum the cart") == 1
+    (row,) = office.supervisory("align")
+    assert row["status"] == "closed"
+    assert "filed" not in office.helix("check", code=None).err
+    assert titles(office).count("Sum the cart") == 1
+
+
+class Mortal(Tracker):
+    """Its process dies before the write that files drafts: the pass's own bead is closed then."""
+
+    def change(self, decide: Any, *, expect: Any = None) -> Any:
+        rows = self.snapshot().rows()
+        if any(status_of(row) == "closed" and "action:align" in row["labels"] for row in rows):
+            raise KeyboardInterrupt
+        return super().change(decide, expect=expect)
+
+
+def test_a_crash_after_the_landing_loses_no_draft_and_files_none_twice(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:  # A-7, X-19
+    for name, said in office.variables().items():
+        monkeypatch.setenv(name, said)
+    long = "x" * 5000
+    office.answers(writes(REPORT), follow_up_line("Sum the cart", description=long), aligned(1))
+    site = open_site(find_project(str(office.root)), lambda happening: None)
+    settings = read_helix_settings(site.project, clock=site.clock)
+    desk = make_desk(
+        changed(site, tracker=Mortal(site.project, clock=site.clock)),
+        settings,
+        model=None,
+        effort=None,
+    )
+    with pytest.raises(KeyboardInterrupt):
+        align(desk)
+    assert REPORT in office.documents()
+    assert "Sum the cart" not in titles(office)
+    whole = changed(desk, site=site)
+    assert len(list(file_unfiled(whole))) == 1
+    (row,) = [row for row in office.rows().values() if row["title"] == "Sum the cart"]
+    assert long in row["description"]
+    office.ddx("close", row["id"], "--reason", "done already")  # an open one would be known
+    attempt = office.attempts()[-1]
+    again = file_drafts(whole, attempt, bead=row["discovered-from"], parent="", reply=follow(long))
+    assert again.created == ()  # as after a crash between the write and the removal of its file
+    assert list(file_unfiled(whole)) == []
+    assert titles(office).count("Sum the cart") == 1
+
+
+def follow_up_line(title: str, **fields: str) -> str:
+    return says(follow_up(title, **fields))
+
+
+def follow(description: str) -> str:
+    return follow_up("Sum the cart", description=description)
+
+
+def titles(office: Office) -> list[str]:
+    return [row["title"] for row in office.rows().values()]
 
 
 def test_a_project_in_a_folder_may_not_write_beside_it(tmp_path: Path) -> None:  # A-10

@@ -4,6 +4,8 @@ The scenes stand in `tests.support.crash_attempt`; each is played once for all t
 assertion prints names the step, and that module says how to see it alone.
 """
 
+# @requirement TC-303
+
 from __future__ import annotations
 
 from functools import cache

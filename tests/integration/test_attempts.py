@@ -1,5 +1,7 @@
 """One attempt from the queue to its end, with real git and the script harness (X-1 to X-16)."""
 
+# @requirement TC-301
+
 from __future__ import annotations
 
 import json

@@ -1,5 +1,7 @@
 """What was not changed keeps its bytes, and what cannot be read is left alone (T-1, T-11, T-20)."""
 
+# @requirement TC-105
+
 from __future__ import annotations
 
 import json

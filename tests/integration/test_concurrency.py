@@ -1,5 +1,7 @@
 """Many processes at once: nothing is lost, and a claim has one winner (T-7, T-8, T-10, T-21)."""
 
+# @requirement TC-101
+
 from __future__ import annotations
 
 import signal

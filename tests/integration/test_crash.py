@@ -1,5 +1,7 @@
 """A writer that is killed at any step leaves the old or the new tracker, whole (T-7, T-9)."""
 
+# @requirement TC-102
+
 from __future__ import annotations
 
 import json

@@ -1,5 +1,7 @@
 """`helix demo` shows the whole loop, quickly, and leaves nothing behind but its sample."""
 
+# @requirement TC-801
+
 from __future__ import annotations
 
 import os
@@ -46,8 +48,11 @@ def test_what_is_proven_lands_and_nothing_else(shown: tuple[str, Path]) -> None:
     _, home = shown
     landed = [line.split(" [")[0] for line in git(home / "shop", "log", "--format=%s", "--reverse")]
     assert landed == [
-        "documents, beads and settings",
-        "A price list",
+        "documents and settings",
+        "beads",
+        "FEAT-001: change FEAT-001: a bell costs 4.50",
+        "Tests: change FEAT-001: a bell costs 4.50",
+        "Build: change FEAT-001: a bell costs 4.50",
         "Prices have no currency",
         "A cart that adds up",
         "Delivery",
@@ -61,7 +66,8 @@ def test_what_is_proven_lands_and_nothing_else(shown: tuple[str, Path]) -> None:
 def test_each_way_a_cycle_may_end_is_seen(shown: tuple[str, Path]) -> None:  # S-10, S-15, S-23
     words = re.findall(r"→ ([A-Z]+) \(", shown[0])
     assert words == [
-        *("FINDINGS", "COMPLETE", "COMPLETE", "DRIFTED", "RETRY", "BLOCKED"),
+        *("COMPLETE", "COMPLETE", "FINDINGS", "COMPLETE"),
+        *("COMPLETE", "DRIFTED", "RETRY", "BLOCKED"),
         *("COMPLETE", "COMPLETE"),
     ]
 
@@ -74,9 +80,16 @@ def test_the_run_asks_its_question_and_leaves_a_report(shown: tuple[str, Path]) 
     assert "is open again: its acceptance was changed" in text
 
 
+def test_it_begins_with_one_sentence_and_what_follows_from_it(shown: tuple[str, Path]) -> None:
+    text, _ = shown  # I-6
+    asked = text[text.index("$ helix input") :]
+    filed = re.findall(r"^  shop-[0-9a-f]{8}  (.+?) +new ", asked, re.MULTILINE)
+    assert filed == ["the request", "FEAT-001", "tests", "build"]
+
+
 def test_the_epic_is_closed_and_reviewed(shown: tuple[str, Path]) -> None:  # S-11
     assert re.search(r"is closed: all its children are\n.* complete \(rc=0", shown[0])
-    assert "queue     6 beads: 6 closed" in shown[0]
+    assert "queue     9 beads: 9 closed" in shown[0]
 
 
 def test_exactly_one_claimant_wins(shown: tuple[str, Path]) -> None:  # T-10

@@ -13,6 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from tests.support.contract import ALL_COMMANDS, SCHEMAS, Repository
+from tests.support.documents import AT
 
 FRAME, DESIGN, TEST = "docs/helix/01-frame", "docs/helix/02-design", "docs/helix/03-test"
 PRD = f"{FRAME}/prd.md"
@@ -23,6 +24,7 @@ SOLUTION = f"{DESIGN}/solution-designs/SD-001-test-solution.md"
 TECHNICAL = f"{DESIGN}/technical-designs/TD-001-first-design.md"
 PLAN = f"{TEST}/test-plans/TP-001-first-tests.md"
 OF_THE_PLAN, OF_THE_DESIGN = "tests/test_first.py", "tests/test_second.py"
+MARKER = "spec_ref"
 
 TREE = {
     PRD: "# The product\n\n[[FEAT-001]]\n",
@@ -32,8 +34,8 @@ TREE = {
     SOLUTION: "# Test solution\n\n[[FEAT-001, TD-001]]\n",
     TECHNICAL: "# First design\n\n[[US-001, TP-001]]\n",
     PLAN: "# First tests\n\n[[TD-001]]\n\n## TC-001: the first case\n",
-    OF_THE_PLAN: "# @requirement TC-001\n",
-    OF_THE_DESIGN: "import pytest\n\n\n@pytest.mark.spec_ref('TD-001')\ndef test(): ...\n",
+    OF_THE_PLAN: f"# {AT}requirement TC-001\n",
+    OF_THE_DESIGN: f"import pytest\n\n\n@pytest.mark.{MARKER}('TD-001')\ndef test(): ...\n",
 }
 DOCUMENTS = ["prd", "FEAT-001", "US-001", "US-002", "SD-001", "TD-001", "TP-001"]
 

@@ -1,5 +1,7 @@
 """Git and editors do not take our lock; what we acknowledged survives them all the same (T-14a)."""
 
+# @requirement TC-103
+
 from __future__ import annotations
 
 import subprocess

@@ -1,5 +1,7 @@
 """The graph is always that of the files as they are now, and only changed files are read (G-9)."""
 
+# @requirement TC-204
+
 from __future__ import annotations
 
 import os

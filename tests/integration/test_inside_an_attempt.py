@@ -1,5 +1,7 @@
 """What an attempt's children may do with `ddx`: read the project's tracker, and no more (X-5)."""
 
+# @requirement TC-304
+
 from __future__ import annotations
 
 import json

@@ -1,5 +1,7 @@
 """A proven commit lands without harm to anything of the operator's, or it does not land (X-13)."""
 
+# @spec-ref TD-001
+
 from __future__ import annotations
 
 import os

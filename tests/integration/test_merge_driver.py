@@ -1,5 +1,7 @@
 """Real merges by the real git: no side is ever lost, whatever becomes of the driver (T-14)."""
 
+# @requirement TC-104
+
 from __future__ import annotations
 
 import shutil

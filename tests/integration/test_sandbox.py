@@ -1,5 +1,7 @@
 """Real bubblewrap, as root too: what an agent needs works inside, and no way leads out (X-23)."""
 
+# @requirement TC-306
+
 from __future__ import annotations
 
 import os

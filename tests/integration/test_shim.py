@@ -3,6 +3,8 @@
 Limits are short and deadlines generous: the machine may be busy, but what must end does end.
 """
 
+# @requirement TC-305
+
 from __future__ import annotations
 
 import json

@@ -1,5 +1,7 @@
 """An agent works in a clone of its own; what it leaves there becomes one commit (X-3a, X-10)."""
 
+# @requirement TC-304
+
 from __future__ import annotations
 
 import os

@@ -43,8 +43,6 @@ class Truth:
     commit: str = ""
     is_proven: bool = False
     is_reviewed: bool = False
-    landed_late: bool = False
-    """It had waited for its landing."""
     closed: set[str] = field(default_factory=set)
 
 
@@ -61,17 +59,12 @@ class Ledger:
         self._blocked: set[str] = set()
         self._touched: set[str] = set()
         """Since they were last selected."""
-        self._crashes = 0
 
     # -- what happens --------------------------------------------------------------------------
 
     def run_begins(self) -> None:
         self.spent = 0
         self.asked.clear()
-
-    def crashed(self) -> None:
-        """Between the last charge and the block: then there is one attempt more."""
-        self._crashes += 1
 
     def selected(self, attempt: str, tokens: Mapping[str, str], rows: Mapping[str, Row]) -> None:
         chosen = {bead_id: governing(row) for bead_id, row in rows.items()}
@@ -178,10 +171,7 @@ class Ledger:
             raise Violation(f"the run ended and still holds {left}")
         owed = {state["pending_review"], *_texts(state["owed_reviews"])}
         for attempt, truth in self.attempts.items():
-            is_lost = truth.landed_late and self._crashes  # a debt that a crash can swallow
-            is_due = (
-                reviews and truth.commit and set(truth.selected) == truth.closed and not is_lost
-            )
+            is_due = reviews and truth.commit and set(truth.selected) == truth.closed
             if is_due and not truth.is_reviewed and attempt not in owed:
                 raise Violation(f"attempt {attempt} landed, and nobody reviews it")
 

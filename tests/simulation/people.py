@@ -78,7 +78,7 @@ class People:
         """A run that watches or is paused goes on or ends by somebody's hand."""
         controls.withdraw(self._project, Wish.PAUSE)
         if self.energy <= 0 or self._rng.random() < 0.2:
-            controls.ask(self._project, Wish.STOP, at=world.clock.stamp())
+            controls.ask(self._project, Wish.STOP, run=world.run)
         else:
             self.act(world)
 
@@ -207,11 +207,11 @@ class People:
             world.uncommitted.discard(path)
 
     def _pause(self, world: World) -> None:
-        controls.ask(self._project, Wish.PAUSE, at=world.clock.stamp())
+        controls.ask(self._project, Wish.PAUSE, run=world.run)
 
     def _stop(self, world: World) -> None:
         if self._rng.random() < 0.3:
-            controls.ask(self._project, Wish.STOP, at=world.clock.stamp())
+            controls.ask(self._project, Wish.STOP, run=world.run)
 
     def _terminate(self, world: World) -> None:
         if self._rng.random() < 0.3:

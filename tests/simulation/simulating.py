@@ -29,15 +29,16 @@ from ddx.tracker.model import RUNNER
 from ddx.values import changed
 from helix.actions.scope import REPO, resolve_scope
 from helix.desk import Agent, Desk
+from helix.meter import Meter
 from helix.policy.model import Answer, Autonomy, Rules
 from helix.prompts import find_pages
 from helix.settings import HelixSettings, read_helix_settings
+from helix.slider import Slider, read_slider
 from helix.supervisor import controls
 from helix.supervisor.journal import Journal, Mode
 from helix.supervisor.loop import Loop
-from helix.supervisor.meter import Meter
 from helix.supervisor.run import Plan, Run
-from helix.supervisor.state import RunState, StateFile, read_state
+from helix.supervisor.state import RunState, StateFile
 
 MEMORY = "/dev/shm"  # a disk's fsync would be all that we measure
 MOST_RUNS = 6
@@ -81,14 +82,15 @@ def _log(shop: str) -> Iterator[str]:
 
 
 @cache
-def _settings() -> tuple[Settings, HelixSettings]:
+def _settings() -> tuple[Settings, HelixSettings, Slider]:
     with TemporaryDirectory() as folder:
         os.makedirs(os.path.join(folder, ".ddx"))
         project = Project(folder)
         clock = WorldClock(START)
         settings = read_settings(project, clock=clock)
         settings = changed(settings, found={**settings.found, "tracker.commit": "never"})
-        return settings, read_helix_settings(project, clock=clock)
+        slider = read_slider(project, clock=clock)
+        return settings, read_helix_settings(project, clock=clock), slider
 
 
 class Story:
@@ -141,7 +143,6 @@ class Story:
                 said.append(self._one_run())
             except Crash:
                 said.append("crashed")
-                self.ledger.crashed()
                 continue
             if self.rng.random() < 0.5:
                 break
@@ -159,7 +160,7 @@ class Story:
             for hear in heard:
                 hear(happening)
 
-        settings, helix_settings = _settings()
+        settings, helix_settings, _ = _settings()
         site = Site(
             self.project,
             settings,
@@ -180,8 +181,7 @@ class Story:
             Limits(),
             on_call=lambda action, reply: meter.called("script", reply),
         )
-        owed = self._owed()
-        controls.forget_all(self.project)
+        controls.forget_others(self.project, run=world.run)
         journal = Journal(
             self.project.root, clock=self.clock, masker=site.masker, tell=_silent, mode=Mode.SUMMARY
         )
@@ -205,26 +205,11 @@ class Story:
         self.people.terminate = terminate
         world.stop_asked = lambda: bool(stop.asked)
         try:
-            end = Loop(run, owed).work()
+            end = Loop(run).work()
         finally:
             journal.close()
         self._require_truth()
         return f"{end.exit_code}: {end.reason}"
-
-    def _owed(self) -> tuple[str, ...]:
-        """What `helix run` gathers at its start (S-17)."""
-        earlier = read_state(self.project)
-        if earlier is None or not self.plan.reviews:
-            return ()
-        found = [earlier.pending_review, *earlier.owed_reviews]
-        if earlier.exit_code is None:
-            attempts = (str(row["attempt"]) for row in earlier.attempts)
-            found += (it for it in attempts if self._has_landed(it))
-        return tuple(dict.fromkeys(filter(None, found)))
-
-    def _has_landed(self, attempt: str) -> bool:
-        truth = self.ledger.attempts.get(attempt)
-        return truth is not None and bool(truth.commit)
 
     def _require_truth(self) -> None:
         with open(self.project.ddx("run-state.json"), encoding="utf-8") as file:
@@ -247,7 +232,8 @@ def _plan(rng: Random) -> Plan:
         always_ask=rng.random() < 0.1,
     )
     orders = Orders("script", on_limit=rng.choice(("wait", "stop")))
-    return Plan(rules, orders, reviews=rng.random() < 0.7, watch=rng.random() < 0.1)
+    reviews, watch = rng.random() < 0.7, rng.random() < 0.1
+    return Plan(rules, orders, _settings()[2], reviews=reviews, watch=watch)
 
 
 def _rows(rng: Random) -> list[dict[str, Any]]:
@@ -267,6 +253,8 @@ def _rows(rng: Random) -> list[dict[str, Any]]:
         }
         if bead_id in leaves and epics and rng.random() < 0.5:
             row["parent"] = rng.choice(epics)
+        if rng.random() < 0.1:
+            row |= {"labels": ["kind:speculative"], "created_at": rng.choice((LONG_AGO, JUST_NOW))}
         if rng.random() < 0.4:
             row["spec-id"] = rng.choice(("FEAT-001", "TD-001"))
         if bead_id in leaves and bead_id != leaves[0] and rng.random() < 0.3:

@@ -4,6 +4,8 @@ HELIX_SEED=4711 scripts/test tests/simulation      one story again, with its log
 HELIX_SEEDS=20000 scripts/test tests/simulation    a long night
 """
 
+# @requirement TC-404
+
 from __future__ import annotations
 
 import os

@@ -38,11 +38,12 @@ from ddx.tracker.updating import Patch, update
 from ddx.values import changed
 from helix.actions.check import state_hash
 from helix.actions.model import Ended, Pass
+from helix.actions.upstream import SEEN, Upstream
 from helix.policy.model import Answer, Checked
 from helix.policy.review import Clean, Finding, Findings, Severity, Verdict
 from helix.policy.trailers import Unreadable
 from helix.supervisor.bench import Bench
-from helix.supervisor.upstream import SEEN, Upstream
+from helix.verification.measure import Measured
 from helix.work import ReviewOf, file_review
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from ddx.tracker.working import Changes
     from helix.actions.scope import Scope
     from helix.desk import Desk
+    from helix.slider import Slider
     from helix.work import BuildPolicy
 
 MOST_LOOKS = 600
@@ -72,6 +74,7 @@ _ENDINGS: tuple[tuple[Status, int], ...] = (
     (Status.HARNESS_FAULT, 1),
 )
 _KEPT = frozenset({Status.CHECK_FAILED, Status.LAND_CONFLICT, Status.AUTHORITY, Status.TIMEOUT})
+_DIFFSTAT = "\n 1 file, 3 insertions(+)"
 _TITLES = ("It leaks", "It is slow", "A case is missing", "The name is wrong")
 
 
@@ -157,12 +160,15 @@ class World(Bench):
         self._live: dict[str, tuple[Claims, Facts]] = {}
         self._kept: dict[str, tuple[Claims, Facts]] = {}
         self._looks = 0
+        self.run = ""
+        """The name of the run that is under way."""
         self._is_acting = False
 
     # -- time and people -------------------------------------------------------------------------
 
     def run_begins(self) -> None:
         self._looks = 0
+        self.run = f"run {self.rng.getrandbits(32):08x}"
         self.ledger.run_begins()
 
     def boundary(self) -> None:
@@ -241,7 +247,7 @@ class World(Bench):
             return Idle(lost.message, again=True)
         outcome = settle(site, self._worked(site, claims, facts), claims, _record())
         del self._live[attempt]
-        if outcome.status in CHARGED - {Status.AUTHORITY}:  # that one ends the run with a question
+        if outcome.status in CHARGED:
             self.ledger.charged(picked)
         self.boundary()
         return outcome
@@ -269,7 +275,7 @@ class World(Bench):
             result=self._commit(),
             ref=ref,
             paths=("a.py",),
-            diffstat="\n 1 file, 3 insertions(+)",
+            diffstat=_DIFFSTAT,
         )
         if status in _KEPT:
             return Preserved(changed(made, checks=(_BROKEN,), reason="a check failed"), status, ref)
@@ -310,6 +316,12 @@ class World(Bench):
             done.append(Reconciled(attempt, outcome, 0))
         return done
 
+    def landed(self, site: Site, attempt: str) -> Mapping[str, Any] | None:
+        truth = self.ledger.attempts.get(attempt)
+        if truth is None or not truth.commit or set(truth.selected) != truth.closed:
+            return None
+        return {"diffstat": _DIFFSTAT}
+
     def land_waiting(self, site: Site) -> Sequence[Outcome]:
         done: list[Outcome] = []
         folder = site.project.ddx(*PENDING)
@@ -322,11 +334,21 @@ class World(Bench):
             if claims.find_drift() or any(snapshot.status(it) != "open" for it in facts.beads):
                 remove_pending(folder, item.attempt)
                 continue
-            self.ledger.attempts[item.attempt].landed_late = True
             outcome = close_landed(site, self._land(facts), claims, _record())
             remove_pending(folder, item.attempt)
             done.append(outcome)
         return done
+
+    def measure(
+        self, site: Site, slider: Slider, scope: str, *, beads: Sequence[str] = ()
+    ) -> Measured:
+        """Sometimes it cannot be done, and sometimes it files work."""
+        self.boundary()
+        if self.rng.random() < 0.1:
+            raise Refused("there is no room for a workspace")
+        created = (self._file(site),) if self.rng.random() < 0.2 else ()
+        self.boundary()
+        return Measured("", scope, "", "", not created, tuple(beads), (), (), created)
 
     # -- passes ----------------------------------------------------------------------------------
 
@@ -385,7 +407,9 @@ class World(Bench):
             return Pass(name, Ended.GUIDANCE, "GUIDANCE_NEEDED", "what is meant?")
         if self.rng.random() > self.ideas:
             return Pass(name, Ended.DONE, "COMPLETE")
-        return Pass(name, Ended.DONE, "COMPLETE", has_changed=True, created=(self._file(desk),))
+        return Pass(
+            name, Ended.DONE, "COMPLETE", has_changed=True, created=(self._file(desk.site),)
+        )
 
     def polish(self, desk: Desk, scope: str, beads: Sequence[str]) -> Pass:
         self._call(desk, "polish")
@@ -394,7 +418,11 @@ class World(Bench):
             return Pass("polish", Ended.FAILED, reason="the agent gave up")
         if self.rng.random() < self.ideas / 5:
             return Pass(
-                "polish", Ended.DONE, "CONVERGED", has_changed=True, created=(self._file(desk),)
+                "polish",
+                Ended.DONE,
+                "CONVERGED",
+                has_changed=True,
+                created=(self._file(desk.site),),
             )
         has_changed = [self._looked_at(desk.site, bead_id) for bead_id in beads]
         return Pass("polish", Ended.DONE, "CONVERGED", has_changed=any(has_changed))
@@ -414,9 +442,9 @@ class World(Bench):
         )
         return bool(applied.rows)
 
-    def _file(self, desk: Desk) -> str:
+    def _file(self, site: Site) -> str:
         draft = {"title": "More work", "verify": ["true"], "priority": self.rng.randrange(4)}
-        applied = desk.site.tracker.change(
+        applied = site.tracker.change(
             lambda snapshot, now: create(
                 snapshot, [draft], now=now, by="helix", draw_id=self.draw_id
             )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.attempts import Workshop
+from tests.support.documents import AT
 from tests.support.tracker import ROOT, Done, Row, make_repository
 
 HELIX = ROOT / "bin/helix"
@@ -85,7 +86,7 @@ def make_office(folder: Path, *, below: str = "") -> Office:
         plain.git("mv", ".ddx", below)
     office.put("docs/helix/01-frame/prd.md", PRD)
     office.put("docs/helix/01-frame/features/FEAT-001-prices.md", FEATURE)
-    office.put("app.py", "# @spec-ref FEAT-001\n")
+    office.put("app.py", f"# {AT}spec-ref FEAT-001\n")
     office.put(".ddx/config.yaml", CONFIG.format(office.script))
     office.commit("documents")
     return office

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from tests.support.documents import AT
 
 from ddx.cli.doc.graph import COMMAND
 from ddx.errors import NotFound, Refused, UsageError
@@ -48,9 +49,9 @@ SHOP = SEED | {
     ),
     "docs/helix/02-design/adr/ADR-003.md": "# Another way",
     "docs/helix/notes/ideas.md": "# Ideas\n[[FEAT-001]] [[nowhere]]",
-    "tests/test_cart.py": "# @spec-ref TD-001",
-    "src/cart.py": "# @spec-ref TD-001\n# @spec-ref SD-404",
-    "src/lost.py": "# @spec-ref FEAT-404",
+    "tests/test_cart.py": f"# {AT}spec-ref TD-001",
+    "src/cart.py": f"# {AT}spec-ref TD-001\n# {AT}spec-ref SD-404",
+    "src/lost.py": f"# {AT}spec-ref FEAT-404",
 }
 HOSTILE = (
     "<script>alert(1)</script>",

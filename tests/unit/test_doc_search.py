@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from tests.support.documents import AT
 
 from ddx.cli.doc.impact_text import starts_from_diff, starts_from_text
 from ddx.cli.doc.search import COMMAND
@@ -138,7 +139,7 @@ def test_nothing_found_is_an_answer(tree):
 
 
 def test_front_matter_is_no_text_and_tests_are_no_documents(tree):
-    (tree.folder.parent.parent / "test_login.py").write_text("# @spec-ref FEAT-001 attempts\n")
+    (tree.folder.parent.parent / "test_login.py").write_text(f"# {AT}spec-ref FEAT-001 attempts\n")
     assert tree.ids("depends_on") == []
     assert tree.ids("attempts") == ["FEAT-001"]
 
@@ -471,12 +472,12 @@ def test_a_diff_starts_at_changed_new_and_tagged_files(tmp_path):
     make_repo(tmp_path)
     tree = Tree(tmp_path, CORPUS)
     (tmp_path / ".gitignore").write_text(".ddx/\n")
-    (tmp_path / "test_login.py").write_text("# @spec-ref FEAT-001\n")
+    (tmp_path / "test_login.py").write_text(f"# {AT}spec-ref FEAT-001\n")
     commit_all(tree)
     tree.write("01-frame/prd.md", "# Other\n")
     tree.write("01-frame/features/FEAT-009-näw.md", "# New\n")
     (tree.folder / "02-design/adr/ADR-001-queue.md").unlink()
-    (tmp_path / "test_login.py").write_text("# @spec-ref FEAT-001\n\n")
+    (tmp_path / "test_login.py").write_text(f"# {AT}spec-ref FEAT-001\n\n")
     (tmp_path / "untagged.py").write_text("pass\n")
     graph = tree.graph()
     nodes, reasons = starts_from_diff(tree.project, graph, "HEAD")

@@ -13,6 +13,7 @@ from ddx.graph.authority import TIERS, WITHOUT_AUTHORITY
 from ddx.graph.markdown import prose
 from ddx.project import Project
 from helix.cli.registry import COMMANDS
+from helix.policy.activities import ACTIVITIES, activity_of
 from helix.policy.aftermath import WAYS
 from helix.policy.model import Action, Answer, Checked, Progress, Rules, View
 from helix.policy.routing import next_action
@@ -22,11 +23,13 @@ from helix.prompts import (
     LONGEST_PAGE,
     PRINCIPLES,
     Pages,
+    build_sections,
     defused,
     find_pages,
     prompt_for,
     sections_for,
 )
+from helix.resources import FOLDERS
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = ROOT / "workflows"
@@ -77,8 +80,9 @@ def test_a_wheel_and_a_source_archive_hold_the_pages():  # A-8
     import tomllib
 
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
-    assert build["targets"]["wheel"]["force-include"] == {"workflows": "helix/_workflows"}
-    assert "workflows" in build["targets"]["sdist"]["include"]
+    packed = {name: f"helix/_resources/{name}" for name in FOLDERS}
+    assert build["targets"]["wheel"]["force-include"] == packed
+    assert {f"/{name}" for name in FOLDERS} <= set(build["targets"]["sdist"]["include"])
 
 
 def test_a_project_overrides_a_page_by_its_name_and_no_other(project):
@@ -168,6 +172,34 @@ def test_every_action_has_its_page_and_the_principles(action, project):  # A-8
 def test_actions_and_pages_are_the_same_and_each_with_a_trailer_is_among_them():
     assert {page.stem for page in (WORKFLOWS / "actions").glob("*.md")} == set(ACTIONS)
     assert set(TRAILERS) | {"build"} == set(ACTIONS)
+
+
+@pytest.mark.parametrize(
+    ("labels", "page"),
+    [
+        ((), "actions/build.md"),
+        (("area:x", "activity:build"), "actions/build.md"),
+        (("activity:deploy",), "actions/build.md"),
+        (("activity:frame",), "activities/frame.md"),
+        (("helix", "activity:design"), "activities/design.md"),
+        (("phase:test",), "activities/test.md"),
+        (("activity:../../principles",), "actions/build.md"),
+    ],
+)
+def test_the_activity_of_a_bead_picks_its_page(labels, page, project):  # I-8, D-20
+    pages = find_pages(project)
+    assert pages.activity(activity_of(labels)) == (WORKFLOWS / page).read_text()
+
+
+def test_every_activity_has_a_page_and_a_line_in_the_reference():  # I-8, A-9
+    assert {page.stem for page in (WORKFLOWS / "activities").glob("*.md")} == set(ACTIVITIES)
+    rows = table("REFERENCE.md", "label")
+    assert [row[0] for row in rows] == [f"`activity:{name}`" for name in ACTIVITIES]
+
+
+def test_a_batch_of_several_activities_gets_each_page_once(project):  # I-8, S-8
+    titles = [it.title for it in build_sections(OnlyPages(find_pages(project)), ("test", "build"))]
+    assert titles == ["Your activity: test", "Your activity: build", "Principles"]
 
 
 @pytest.mark.parametrize("action", sorted(TRAILERS))

@@ -16,7 +16,7 @@ from ddx.project import Project
 from ddx.testing import FakeClock
 from ddx.tracker.pending import PENDING, Pending, write_pending
 from ddx.values import changed
-from helix.cli.cost import Spent
+from helix.verification.spending import Spent
 from helix.cli.start import words_of
 from helix.cli.status import as_row
 from helix.cli.status_text import frame
@@ -142,7 +142,7 @@ def test_a_run_that_ended_in_order_needs_nobody(world: World, code: int, needed:
 @pytest.mark.parametrize("wish", list(Wish))
 def test_what_was_asked_of_a_run_is_shown_until_it_is_taken_back(world: World, wish: Wish):
     world.run(os.getpid())
-    controls.ask(world.project, wish, at=world.clock.stamp())
+    controls.ask(world.project, wish, run="7 now")
     assert world.status.run is not None
     assert world.status.run.asked == (wish,)
     controls.withdraw(world.project, wish)

@@ -14,12 +14,12 @@ from ddx.masking import Masker
 from ddx.project import Project
 from ddx.testing import FakeClock
 from helix.policy.model import Action, Decision
+from helix.run_lock import MARK, find_holder, only_run
 from helix.supervisor import controls
 from helix.supervisor.blockers import Blocker, write_report
 from helix.supervisor.context import quick_reference
 from helix.supervisor.controls import Wish
 from helix.supervisor.journal import MOST_RUNS, Journal, Mode
-from helix.supervisor.mutex import MARK, find_holder, only_run
 from helix.supervisor.state import RunState, StateFile, read_state
 
 _USED = {"input": 800, "output": 92, "cache_read": 0, "cache_write": 0}
@@ -166,13 +166,22 @@ def test_without_a_tracker_nothing_is_made(tmp_path: Path) -> None:
 
 def test_a_wish_is_asked_heard_and_forgotten(project: Project) -> None:  # S-26
     assert not controls.is_asked(project, Wish.STOP)
-    controls.ask(project, Wish.STOP, at="2026-01-02T03:04:05Z")
-    controls.ask(project, Wish.PAUSE, at="2026-01-02T03:04:05Z")
+    controls.ask(project, Wish.STOP, run="7 now")
+    controls.ask(project, Wish.PAUSE, run="7 now")
     assert controls.is_asked(project, Wish.STOP)
     assert controls.withdraw(project, Wish.PAUSE)
     assert not controls.withdraw(project, Wish.PAUSE)
-    controls.forget_all(project)
+    controls.forget_others(project, run="8 later")
     assert not controls.is_asked(project, Wish.STOP)
+
+
+def test_a_wish_made_while_a_run_just_begins_is_not_lost(project: Project) -> None:  # S-26
+    with only_run(project, FakeClock()) as us:
+        holder = find_holder(project)
+        assert holder == us
+        controls.ask(project, Wish.STOP, run=holder.name)
+        controls.forget_others(project, run=us.name)
+        assert controls.is_asked(project, Wish.STOP)
 
 
 # -- pages for people --------------------------------------------------------------------------

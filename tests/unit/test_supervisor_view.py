@@ -18,12 +18,12 @@ from ddx.supervision import StopRequest
 from ddx.testing import FakeClock, make_repo
 from ddx.tracker.store import Tracker
 from helix.actions.scope import Kind, Scope
+from helix.actions.upstream import SEEN
 from helix.desk import Agent, Desk
 from helix.policy.model import View
 from helix.prompts import Pages
 from helix.settings import HelixSettings
 from helix.supervisor import bookkeeping
-from helix.supervisor.upstream import SEEN
 from helix.supervisor.view import Look, read_view
 
 REPO = Scope("repo", Kind.REPO)
@@ -189,6 +189,22 @@ def test_a_blocked_bead_says_why_once_and_keeps_its_labels(tmp_path: Path) -> No
     assert list(bookkeeping.reopen_changed(scene.look())) == []
 
 
+def test_a_document_that_a_bead_was_waiting_for_is_no_surprise(tmp_path: Path) -> None:  # S-3
+    before = {"spec-id": "prd", "status": "closed"}
+    waits = {"dependencies": [{"depends_on_id": "a-1", "type": "blocks"}], "spec-id": "prd"}
+    scene = Scene(
+        tmp_path, bead("a-1", **before), bead("a-2", **waits), bead("a-3", **{"spec-id": "prd"})
+    )
+    page = scene.root / "docs" / "helix" / "prd.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("# Design\n")
+    look = scene.look(edited=lambda root: ())
+    seen = {it: look.upstream.hashes(look.rows[it]) for it in ("a-2", "a-3")}
+    bookkeeping.remember(scene.site, ["a-2", "a-3"], seen)
+    page.write_text("# Design\n\nAs a-1 was to make it.\n")
+    assert scene.view(edited=lambda root: ()).to_polish == ("a-3",)
+
+
 def test_a_blocked_bead_opens_again_once_its_ground_has_moved(tmp_path: Path) -> None:  # S-10
     scene = Scene(tmp_path, bead("a-1", attempts=4))
     look = scene.look()
@@ -205,6 +221,24 @@ def test_a_blocked_bead_opens_again_once_its_ground_has_moved(tmp_path: Path) ->
     assert row["status"] == "open"
     assert "attempts" not in row and "blocked-basis" not in row
     assert row["events"][-1]["kind"] == "reopened"
+
+
+def test_an_assumption_that_nobody_looked_at_is_only_proposed(tmp_path: Path) -> None:  # I-10
+    words = {"label": "kind:speculative", "ttl_days": 14}
+    now = FakeClock().stamp()
+    fresh = {"labels": ["kind:speculative"], "created_at": now, "updated_at": now}
+    scene = Scene(tmp_path, bead("a-1", **fresh), bead("a-2", **fresh), bead("a-3"))
+    assert set(ready(scene.view())) == {"a-1", "a-2", "a-3"}
+    bookkeeping.settle_assumptions(scene.look(), **words)
+    seen = {**scene.row("a-2"), "description": "it is so"}
+    scene.site.tracker.change(lambda view, now: _put(seen))
+    scene.site.clock.advance(15 * 86_400)
+    (expired,) = bookkeeping.settle_assumptions(scene.look(), **words)
+    assert expired.bead == "a-1"
+    assert set(ready(scene.view())) == {"a-2", "a-3"}
+    row = scene.row("a-1")
+    assert (row["status"], row["events"][-1]["kind"]) == ("proposed", "proposed")
+    assert bookkeeping.settle_assumptions(scene.look(), **words) == []
 
 
 def _put(row: dict[str, Any]) -> Any:

@@ -3,49 +3,14 @@
 from __future__ import annotations
 
 from ddx.cli.place import here, settings
-from ddx.console.screen import answer, say, table
-from ddx.console.spec import JSON, Command, Flag
-from ddx.masking import MASKED, is_secret_name
+from ddx.console.configuration import FLAGS, show_settings
+from ddx.console.spec import Command
 
 
 def run(*, origin: bool, json: bool) -> int:
-    settings_here = settings(here())
-    found, origins = sorted(settings_here.found.items()), settings_here.origins
-    if json:
-        answer({name: {"value": _plain(given), "origin": origins[name]} for name, given in found})
-    elif origin:
-        table(
-            ("setting", "from", "value"),
-            [(name, origins[name], _spoken(given)) for name, given in found],
-        )
-    else:
-        for name, given in found:
-            say(f"{name}: {_spoken(given)}")
+    found = settings(here())
+    show_settings(found.found, found.origins, origin=origin, json=json)
     return 0
-
-
-def _plain(given: object) -> object:
-    match given:
-        case tuple():
-            return list(given)
-        case dict():  # variables: what is a secret is not for a screen
-            return {name: MASKED if is_secret_name(name) else text for name, text in given.items()}
-        case _:
-            return given
-
-
-def _spoken(given: object) -> str:
-    match _plain(given):
-        case bool(switch):
-            return "true" if switch else "false"
-        case list(texts):
-            return "; ".join(map(str, texts)) or "none"
-        case dict(variables):
-            return "; ".join(f"{name}={text}" for name, text in variables.items()) or "none"
-        case None:
-            return "none"
-        case other:
-            return str(other) or "none"
 
 
 COMMAND = Command(
@@ -53,6 +18,6 @@ COMMAND = Command(
     "Show the settings of this project.",
     run,
     "ddx config show --origin",
-    flags=(Flag("--origin", "where each one comes from", kind="switch"), JSON),
+    flags=FLAGS,
     schema="config",
 )

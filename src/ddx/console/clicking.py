@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +12,8 @@ import click
 from ddx import __version__
 from ddx.console.spec import Command, Flag
 from ddx.errors import UsageError
+
+_SHORT_COMMIT = 12
 
 
 class LazyGroup(click.Group):
@@ -112,9 +115,38 @@ def _option(flag: Flag) -> click.Option:
 
 def run_group(root: click.Group, program: str, words: Sequence[str]) -> int:
     """Hand the line to click; its complaints become ours (exit 2)."""
-    click.version_option(__version__, prog_name=program)(root)
+    click.option(
+        "--version",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_show_version,
+        help="Show the version, and in a checkout its commit.",
+    )(root)
+    return run_click(root, program, words)
+
+
+def _show_version(context: click.Context, option: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        build = _build()
+        told = f"{__version__} (build {build})" if build else __version__
+        print(f"{context.info_name}, version {told}")
+        context.exit()
+
+
+def _build() -> str:
+    """The commit of the checkout that runs us; empty for a wheel, whose version says it all."""
+    from ddx.git import commit_id
+
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
+    is_checkout = os.path.exists(os.path.join(root, ".git"))
+    return commit_id(root, "HEAD")[:_SHORT_COMMIT] if is_checkout else ""
+
+
+def run_click(command: click.Command, program: str, words: Sequence[str]) -> int:
+    """The same for a command that is known already."""
     try:
-        code = root.main(list(words), prog_name=program, standalone_mode=False)
+        code = command.main(list(words), prog_name=program, standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as problem:
         print(problem.format_message(), file=sys.stderr)
         return UsageError.exit_code
@@ -126,6 +158,17 @@ def run_group(root: click.Group, program: str, words: Sequence[str]) -> int:
     except click.exceptions.Exit as ending:
         return ending.exit_code
     return code if isinstance(code, int) else 0
+
+
+def completion_script(program: str, shell: str) -> str:
+    """What a shell must run once to complete the words of a program."""
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    if found is None:
+        raise UsageError(f"there is no completion for {shell!r}")
+    variable = f"_{program.upper()}_COMPLETE"
+    return found(click.Command(program), {}, program, variable).source()
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:

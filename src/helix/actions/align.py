@@ -8,7 +8,6 @@ from ddx.graph.cache import load_graph
 from ddx.tracker.model import RUNNER, labels_of, status_of
 from ddx.tracker.updating import Patch, update
 from ddx.values import value
-from helix.actions.applying import SEEN_KEY, upstream_hashes
 from helix.actions.claims import counts_drafts, names_report
 from helix.actions.documents import Order, make_pass
 from helix.actions.model import Ended
@@ -16,6 +15,7 @@ from helix.actions.ordering import dated_path, told
 from helix.actions.scope import REPO, resolve_scope
 from helix.actions.series import Series
 from helix.actions.supervisory import KIND
+from helix.actions.upstream import SEEN, Upstream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +78,8 @@ def _look(desk: Desk, scope: str) -> dict[str, _LookedAt]:
         for row in snapshot.rows()
         if status_of(row) == "open" and KIND not in labels_of(row) and place.holds(row)
     ]
-    found = {row["id"]: upstream_hashes(graph, row) for row in rows}
+    upstream = Upstream(graph)
+    found = {row["id"]: upstream.hashes(row) for row in rows}
     return {
         bead_id: _LookedAt(snapshot.revision(bead_id), hashes)
         for bead_id, hashes in found.items()
@@ -93,7 +94,7 @@ def _mark(desk: Desk, looked_at: Mapping[str, _LookedAt]) -> None:
         series = Series(snapshot, now=now)
         for bead_id, it in looked_at.items():
             if bead_id in snapshot and snapshot.revision(bead_id) == it.revision:
-                patch = Patch({SEEN_KEY: dict(it.hashes)})
+                patch = Patch({SEEN: dict(it.hashes)})
                 series.add(update(series, bead_id, patch, now=now, by=RUNNER))
         return series.changes()
 

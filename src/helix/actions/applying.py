@@ -5,22 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ddx.errors import DdxError
-from ddx.execution.governing import Governing, govern
-from ddx.execution.model import Bead
 from ddx.text import listed
 from ddx.tracker.drafting import create
 from ddx.tracker.lifecycle import supersede
 from ddx.tracker.model import FINISHED, RUNNER, labels_of, typed
 from ddx.tracker.updating import Patch, add_dependency, update
-from ddx.values import value
+from ddx.values import changed, value
 from helix.actions.filing import id_maker, known_beads, open_parent
 from helix.actions.proposals import is_reserved
 from helix.actions.series import Series
+from helix.actions.upstream import SEEN, Upstream
 from helix.policy.drafts import NO_CRITERION, Draft, identity
+from helix.policy.speculation import carried_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ddx.execution.model import Bead
     from ddx.execution.work import Site
     from ddx.graph.graph import Graph
     from ddx.tracker.model import Row
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from ddx.tracker.working import Changes
     from helix.actions.proposals import Change, Merge, New, Proposal
     from helix.desk import Desk
-
-SEEN_KEY = "polished-upstream"
-"""On a bead: the hashes of its governing documents when a polish last converged on it (S-3)."""
 
 
 @value
@@ -102,9 +100,9 @@ class _Application:
             if self._obstacle(bead_id) or self.series.row(bead_id).get("superseded-by"):
                 continue
             row = self.series.row(bead_id)
-            hashes = upstream_hashes(graph, row)
-            if hashes or SEEN_KEY in row:
-                patch = Patch({SEEN_KEY: hashes})
+            hashes = Upstream(graph).hashes(row)
+            if hashes or SEEN in row:
+                patch = Patch({SEEN: hashes})
                 self.series.add(update(self.series, bead_id, patch, now=self.series.now, by=RUNNER))
 
     def _obstacle(self, bead_id: str) -> str:
@@ -169,7 +167,9 @@ class _Application:
         before = self.series.row(change.id)
         done = self._try(
             change.id,
-            lambda: update(self.series, change.id, patch, now=self.series.now, by=RUNNER),
+            lambda: _by_helix(
+                before, update(self.series, change.id, patch, now=self.series.now, by=RUNNER)
+            ),
         )
         return done and self.series.row(change.id) != before
 
@@ -223,6 +223,15 @@ class _Application:
         return True
 
 
+def _by_helix(before: Row, changes: Changes) -> Changes:
+    """That helix changed a bead is nobody's look at what it assumes (I-10)."""
+    rows = {
+        bead_id: carried_over(before, row) if bead_id == before["id"] else row
+        for bead_id, row in changes.put.items()
+    }
+    return changed(changes, put=rows)
+
+
 def _is_executable(row: Mapping[str, object]) -> bool:
     return Draft("", "", acceptance=str(row.get("acceptance", ""))).is_executable or bool(
         row.get("verify")
@@ -235,11 +244,3 @@ def _made_eligible(row: Row, fields: Mapping[str, object]) -> dict[str, object]:
     if held and _is_executable({**row, **fields}):
         return {**fields, "execution-eligible": True, "execution-skip-reason": ""}
     return dict(fields)
-
-
-def upstream_hashes(graph: Graph, row: Row) -> dict[str, str]:
-    """The documents that govern a bead and what each says now, by its hash."""
-    if not len(graph):
-        return {}
-    found = govern(graph, Governing().definitions, [Bead(str(row["id"]), row)])
-    return {item.id: item.content_hash for item in found.documents}

@@ -10,8 +10,8 @@ from ddx.execution.prompting import ask_once
 from ddx.fastjson import to_bytes
 from ddx.graph.proof.records import FAILED, SUCCESS, OpenRun, Record
 from ddx.harnesses.base import End
-from ddx.harnesses.registry import resolve_model
 from ddx.values import changed, value
+from helix.desk import model_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ def ask(
         changed(site, on_event=hear),
         prompt=prompt,
         harness=agent.harness,
-        model=resolve_model(agent.harness, agent.model, site.settings, root=site.project.root),
+        model=model_for(action, agent, site),
         effort=agent.effort,
         limits=desk.limits,
         action=action,

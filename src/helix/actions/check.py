@@ -31,6 +31,7 @@ from helix.actions.asking import ask, capture
 from helix.actions.model import Ended, Pass
 from helix.actions.scope import resolve_scope
 from helix.policy.model import Answer, Checked
+from helix.policy.routing import known_by_state
 from helix.policy.trailers import TRAILERS, Found, Unreadable, read_trailer
 from helix.prompts import prompt_for
 
@@ -102,11 +103,9 @@ def check(
     scope = resolve_scope(desk.site, about) if isinstance(about, str) else about
     seen = _look(desk.site, scope)
     state = state or _hash(seen, scope)
-    if not always_ask:
-        known = by_state(seen.leaves, len(seen.documents), state, finished=len(seen.finished))
-        if known or (known := kept_answers(desk.site.project).get(state)):
-            return known
-    prompt = prompt_for(NAME, desk, scope=scope.described, data=_picture(desk.site, seen, scope))
+    if not always_ask and (known := _known(desk.site.project, seen, state)):
+        return known
+    prompt = _prompt(desk, seen, scope)
     asked = ask(desk, desk.builder, action=NAME, prompt=prompt)
     reading = Unreadable(asked.failure) if asked.failure else _read(asked.reply.text, state)
     done = Pass(NAME, Ended.UNREADABLE, attempt=asked.attempt)
@@ -121,15 +120,31 @@ def check(
     return reading
 
 
-def by_state(leaves: list[Row], documents: int, state: str, *, finished: int = 0) -> Checked | None:
-    """What needs no agent to be seen, and nothing else (D-22)."""
-    if not leaves and not finished and not documents:
-        question = "what shall be built? write a document, or file a bead"
-        said = "there are no beads and no documents"
-        return Checked(state, Answer.GUIDANCE, said, question)
-    if leaves and all(status_of(row) == "in_progress" for row in leaves):
-        return Checked(state, Answer.WAIT, "all that is left is being worked on elsewhere")
-    return None
+def check_prompt(desk: Desk, scope: Scope) -> str:
+    """All that the agent is told (S-31)."""
+    return _prompt(desk, _look(desk.site, scope), scope)
+
+
+def known_answer(desk: Desk, scope: Scope) -> Checked | None:
+    """What needs nobody to be asked: the state alone tells, or it was asked about before."""
+    seen = _look(desk.site, scope)
+    return _known(desk.site.project, seen, _hash(seen, scope))
+
+
+def _prompt(desk: Desk, seen: _Seen, scope: Scope) -> str:
+    return prompt_for(NAME, desk, scope=scope.described, data=_picture(desk.site, seen, scope))
+
+
+def _known(project: Project, seen: _Seen, state: str) -> Checked | None:
+    known = known_by_state(
+        unfinished=len(seen.rows),
+        epics=len(seen.rows) - len(seen.leaves),
+        claimed=sum(status_of(row) == "in_progress" for row in seen.leaves),
+        finished=len(seen.finished),
+        documents=len(seen.documents),
+        state=state,
+    )
+    return known or kept_answers(project).get(state)
 
 
 def state_hash(site: Site, scope: Scope) -> str:

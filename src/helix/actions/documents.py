@@ -21,18 +21,19 @@ from ddx.execution.model import (
     Status,
 )
 from ddx.execution.prompt import write_prompt
+from ddx.execution.relanding import land_pending
 from ddx.execution.work import work_one
 from ddx.git.trees import entries
-from ddx.harnesses.registry import resolve_model
 from ddx.text import cut, listed
-from ddx.values import value
+from ddx.values import changed, value
 from helix.actions.asking import capture
 from helix.actions.claims import Made, report_path
-from helix.actions.filing import file_follow_ups
 from helix.actions.model import Ended, Pass
 from helix.actions.supervisory import Subject, acquire, find_done, remember_done
 from helix.actions.territory import is_document, may_write
+from helix.actions.unfiled import file_drafts, keep_drafts
 from helix.actions.validity import new_errors
+from helix.desk import model_for
 from helix.policy.follow_ups import read_follow_ups
 from helix.policy.trailers import TRAILERS, Found, Unreadable, read_trailer
 
@@ -40,13 +41,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ddx.execution.model import Bead, Boundary, Drift, Outcome, Product, Prover, Section
+    from ddx.execution.record import Kept
     from ddx.execution.work import Site
     from ddx.git.trees import Entry
     from helix.actions.claims import Claim
     from helix.desk import Desk
     from helix.policy.trailers import Reading
 
-SMART = "smart"
 TRAILER = "trailer"
 CLAIM = "claim"
 TERRITORY = "only documents"
@@ -62,6 +63,7 @@ EXIT_CODES: Mapping[Ended, int] = {
     Ended.BLOCKED: 1,
     Ended.UNREADABLE: 1,
     Ended.UNTRUE: 1,
+    Ended.PENDING: 1,
     Ended.FAILED: 1,
 }
 """How a command ends by what its pass came to (C-2)."""
@@ -101,16 +103,15 @@ def make_pass(desk: Desk, order: Order) -> Pass:
     agent = desk.builder
     preparation = Preparation(
         agent.harness,
-        _model(desk),
+        model_for(subject.action, agent, desk.site),
         agent.effort,
         order.sections,
         manifest={"scope": subject.scope},
         limits=desk.limits,
         action=subject.action,
-        checks=prover(desk.site, order),
         is_free=True,
     )
-    outcome = work_one(desk.site, _OnBead(bead_id, preparation), supervisory=True)
+    outcome = work_one(desk.site, _OnBead(desk.site, order, bead_id, preparation), supervisory=True)
     if isinstance(outcome, Idle):
         raise ChangedFirst(outcome.reason, hint=f"look again: ddx bead show {bead_id}")
     if outcome.facts.reply is not None:
@@ -121,18 +122,12 @@ def make_pass(desk: Desk, order: Order) -> Pass:
     return made
 
 
-def _model(desk: Desk) -> str:
-    """Judgement asks for the smart one, where the settings say which that is (A-5)."""
-    agent, settings = desk.builder, desk.site.settings
-    known = SMART in settings.models.get(agent.harness, {})
-    wanted = agent.model or (SMART if known else "")
-    return resolve_model(agent.harness, wanted, settings, root=desk.site.project.root)
-
-
 class _OnBead:
-    """The policy of a pass: its own bead, as it was prepared."""
+    """The policy of a pass: its own bead, as it was prepared, and its own proof."""
 
-    def __init__(self, bead_id: str, preparation: Preparation) -> None:
+    def __init__(self, site: Site, order: Order, bead_id: str, preparation: Preparation) -> None:
+        self._site = site
+        self._order = order
         self._bead_id = bead_id
         self._preparation = preparation
 
@@ -140,7 +135,22 @@ class _OnBead:
         return (self._bead_id,)
 
     def prepare(self, beads: Sequence[Bead], attempt: str) -> Preparation:
-        return self._preparation
+        prove = prover(self._site, self._order)
+
+        def keep_proven(product: Product) -> tuple[Check, ...]:
+            """What may land leaves its drafts behind, before it does."""
+            checks = prove(product)
+            if product.reply is not None and all(check.passed for check in checks):
+                keep_drafts(
+                    self._site,
+                    attempt,
+                    bead=self._bead_id,
+                    parent=self._order.parent,
+                    reply=product.reply.text,
+                )
+            return checks
+
+        return changed(self._preparation, checks=keep_proven)
 
     def still_valid(self, beads: Sequence[Bead], boundary: Boundary) -> Drift | None:
         return None
@@ -163,6 +173,19 @@ def prover(site: Site, order: Order) -> Prover:
         )
 
     return prove
+
+
+def land_waiting(site: Site) -> list[Outcome]:
+    """What waits for the operator's edits lands if it can; a pass is still a pass then (X-13)."""
+
+    def prover_of(kept: Kept) -> Prover | None:
+        return prove_merged if kept.intent.get("action") in TRAILERS else None
+
+    def prove_merged(product: Product) -> tuple[Check, ...]:
+        """What its agent said was borne out by its own commit already."""
+        return _check(TERRITORY, _trespass(site, product)), _check(VALID, _breakage(site, product))
+
+    return land_pending(site, prover=prover_of)
 
 
 def look_at(site: Site, product: Product) -> Made:
@@ -236,6 +259,15 @@ def _settled(desk: Desk, order: Order, bead_id: str, outcome: Outcome) -> Pass:
     match outcome:
         case Landed() | NoChanges(status=Status.ALREADY_SATISFIED) if isinstance(reading, Found):
             return _filed(desk, order, bead_id, outcome, reading)
+        case Preserved(is_pending=True) if isinstance(reading, Found):
+            said = f"{facts.reason}; it lands once the way is free"
+            return Pass(
+                order.subject.action,
+                Ended.PENDING,
+                reason=said,
+                values=_texts(reading),
+                attempt=facts.attempt,
+            )
         case Preserved(ref=ref):
             reason = f"{facts.reason}; what was made is kept at {ref}"
         case Landed() | NoChanges() | Failed():
@@ -263,7 +295,7 @@ def _filed(
     """The pass is over and true: its drafts become beads, and what it said is remembered."""
     subject, facts = order.subject, outcome.facts
     reply = facts.reply.text if facts.reply else ""
-    filed = file_follow_ups(desk, reply, origin=bead_id, parent=order.parent or None)
+    filed = file_drafts(desk, facts.attempt, bead=bead_id, parent=order.parent, reply=reply)
     word = found.text(TRAILERS[subject.action].keys[0].name)
     ended = order.endings[word]
     if ended is Ended.DONE:

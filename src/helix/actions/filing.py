@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from helix.policy.drafts import Draft, KnownBead
     from helix.policy.review import Finding, Reopened
 
+FILED_KEY = "drafts-filed"
+"""On the bead of a pass: the attempt whose drafts were filed last."""
+
 _DEPTH = "review-depth:"
 _BROUGHT_UP = frozenset({LABEL, FINDING_LABEL})
 
@@ -88,9 +91,18 @@ def file_findings(desk: Desk, findings: Sequence[Finding], *, bead: str = "") ->
 
 
 def file_follow_ups(
-    desk: Desk, text: str, *, origin: str, parent: str | None = None, spec_id: str | None = None
+    desk: Desk,
+    text: str,
+    *,
+    origin: str,
+    parent: str | None = None,
+    spec_id: str | None = None,
+    once: str = "",
 ) -> Filed:
-    """Beads for what a reply left for later; beside its bead unless a parent is given (A-7)."""
+    """Beads for what a reply left for later; beside its bead unless a parent is given (A-7).
+
+    With `once`, an attempt, its bead says so in the same write, and a second time nothing is filed.
+    """
     proposed = read_follow_ups(text)
     rejected = tuple(f"not filed, {it.reason}: {it.text}" for it in proposed.rejected)
     if not proposed.found:
@@ -100,11 +112,16 @@ def file_follow_ups(
     def decide(snapshot: Snapshot, now: str) -> Changes:
         nonlocal done
         series = Series(snapshot, now=now)
+        if once and text_of(snapshot.row(origin), FILED_KEY) == once:
+            return series.changes()
         source = _origin(snapshot, origin, parent=parent, spec_id=spec_id)
         plan = plan_follow_ups(proposed.found, known_beads(snapshot), origin=source)
         created = file_drafts(series, plan.new, draw_id=id_maker(desk.site))
         before = [created.get(name, name) for name in plan.waits_for]
         waits = [wanted for wanted in before if _wait(series, origin, wanted)]
+        if once and origin in snapshot:
+            patch = Patch({FILED_KEY: once})
+            series.add(update(series, origin, patch, now=now, by=RUNNER))
         done = Filed(
             tuple(created.values()),
             (origin,) if waits else (),

@@ -23,6 +23,8 @@ class Ended(StrEnum):
     """No trailer that can be read: never taken for anything else (A-1)."""
     UNTRUE = "untrue"
     """What it claims is not so (A-2)."""
+    PENDING = "pending"
+    """Proven; it lands by itself once the operator's edits are out of the way (X-13)."""
     FAILED = "failed"
     """The agent did not complete, or what it made did not land."""
 

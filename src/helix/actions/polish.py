@@ -49,9 +49,7 @@ def polish(
     chosen = found[:MOST_BEADS]
     if not chosen:
         return Pass(NAME, Ended.DONE, reason="there is no bead to polish")
-    prompt = prompt_for(
-        NAME, desk, scope=scope.described, data=list(_data(snapshot, chosen, rounds))
-    )
+    prompt = _prompt(desk, scope, snapshot, chosen, rounds)
     graph = load_graph(desk.site.project, desk.site.settings.document_roots, clock=desk.site.clock)
     _ = graph.hashes  # unpacked now: what changes while the agent works was not seen by it
     asked = ask(desk, desk.builder, action=NAME, prompt=prompt)
@@ -65,6 +63,22 @@ def polish(
         done = changed(done, ended=Ended.UNFINISHED, reason=left)
     capture(desk, done, documents=scope.documents, started_at=asked.started_at)
     return done
+
+
+def polish_prompt(
+    desk: Desk, scope: Scope, *, beads: Sequence[str] = (), rounds: int = ROUNDS
+) -> str:
+    """All that the agent is told; empty where there is no bead to polish (S-31)."""
+    snapshot = desk.site.tracker.snapshot()
+    chosen = _found(desk.site, snapshot, scope, beads)[:MOST_BEADS]
+    return _prompt(desk, scope, snapshot, chosen, rounds) if chosen else ""
+
+
+def _prompt(
+    desk: Desk, scope: Scope, snapshot: Snapshot, chosen: Sequence[Bead], rounds: int
+) -> str:
+    data = list(_data(snapshot, chosen, rounds))
+    return prompt_for(NAME, desk, scope=scope.described, data=data)
 
 
 def _found(site: Site, snapshot: Snapshot, scope: Scope, named: Sequence[str]) -> list[Bead]:

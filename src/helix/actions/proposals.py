@@ -6,19 +6,17 @@ named with its reason; it never spoils the others, and nobody takes the pass for
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from ddx.text import cut, shown_on_one_line
 from ddx.values import value
 from helix.policy.drafts import clean_text, clean_title
+from helix.policy.fences import fenced_object
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 MOST_ENTRIES = 200
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)")
 _LONGEST_WORD = 200
 _LONGEST_COMMAND = 2000
 _MOST_WORDS = 50
@@ -71,7 +69,7 @@ class Proposal:
 
 def read_proposal(text: str, *, within: Collection[str]) -> Proposal | str:
     """What is proposed for the beads of a scope, or why there is nothing that can be read."""
-    found = _object(text)
+    found = fenced_object(text)
     if isinstance(found, str):
         return found
     lists = [found.get(name) or [] for name in ("changes", "new", "merged")]
@@ -206,37 +204,3 @@ def _is_line(given: Any, most: int) -> bool:
 
 def _said(word: Any) -> str:
     return repr(cut(shown_on_one_line(str(word)), 60))
-
-
-def _object(text: str) -> dict[str, Any] | str:
-    """The one object that stands in a fence of its own; without one, nothing is proposed."""
-    found = [row for block in _fenced(text) if isinstance(row := _loads(block), dict)]
-    if len(found) > 1:
-        return f"there are {len(found)} fenced JSON objects, and one was asked for"
-    return found[0] if found else {}
-
-
-def _fenced(text: str) -> list[str]:
-    fence = ""
-    inside: list[str] = []
-    blocks: list[str] = []
-    for line in text.split("\n"):
-        bare = line.strip()
-        if fence:
-            if bare.startswith(fence) and not bare.strip(fence[0]):
-                blocks.append("\n".join(inside))
-                fence, inside = "", []
-            else:
-                inside.append(line)
-        elif opened := _FENCE.fullmatch(line.rstrip("\r")):
-            fence = opened[1]
-    return blocks
-
-
-def _loads(block: str) -> Any:
-    if not block.lstrip().startswith("{"):
-        return None
-    try:
-        return json.loads(block)
-    except (ValueError, RecursionError):
-        return None

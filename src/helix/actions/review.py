@@ -48,30 +48,30 @@ class Span:
     result: str
 
 
-def review(
-    desk: Desk, span: Span, *, scope: str = "", beads: Sequence[Bead] = (), failed: str = ""
-) -> Verdict:
-    """What the reviewer says of the span, and of nothing else.
+@value
+class Subject:
+    """What a review is about."""
 
-    `beads` is what was asked for, `failed` what the checks said where it never passed. A span that
-    changes nothing but our own files is not looked at: it is clean.
-    """
-    data = [section for bead in beads for section in bead_sections(bead)]
-    if failed:
-        data.append(Section("Checks that failed", failed, quoted=True))
-    if span.base:
-        paths = reviewable(desk.site, span)
-        if not paths:
-            return Clean()
-        data += _change(desk.site, span, paths)
-    prompt = prompt_for(NAME, desk, scope=scope, data=data)
+    span: Span
+    scope: str = ""
+    beads: tuple[Bead, ...] = ()
+    """What was asked for."""
+    failed: str = ""
+    """What the checks said, where it never passed."""
+
+
+def review(desk: Desk, subject: Subject) -> Verdict:
+    """What the reviewer says of the subject, and of nothing else."""
+    prompt = review_prompt(desk, subject)
+    if not prompt:
+        return Clean()
     asked = ask(
         desk,
         desk.reviewer,
         action=NAME,
         prompt=prompt,
         schema=REVIEW_SCHEMA,
-        base=span.result,
+        base=subject.span.result,
     )
     verdict = (
         Unreadable(asked.failure)
@@ -79,35 +79,52 @@ def review(
         else read_review(asked.reply.text, asked.reply.structured)
     )
     done = changed(_pass(verdict), attempt=asked.attempt)
-    documents = tuple(dict.fromkeys(bead.spec_id for bead in beads if bead.spec_id))
+    documents = tuple(dict.fromkeys(bead.spec_id for bead in subject.beads if bead.spec_id))
     capture(desk, done, documents=documents, started_at=asked.started_at)
     return verdict
 
 
-def review_attempt(desk: Desk, result: Mapping[str, object]) -> Verdict:
-    """Of the work that an attempt landed, by its record."""
-    span = Span(str(result.get("base", "")), str(result.get("result", "")))
+def review_prompt(desk: Desk, subject: Subject) -> str:
+    """All that the reviewer is told; empty where nothing but our own files changed (S-17)."""
+    span = subject.span
     if not span.result:
-        return Clean()
-    return review(desk, span, beads=_beads(desk.site, result))
+        return ""
+    data = [section for bead in subject.beads for section in bead_sections(bead)]
+    if subject.failed:
+        data.append(Section("Checks that failed", subject.failed, quoted=True))
+    if span.base:
+        paths = reviewable(desk.site, span)
+        if not paths:
+            return ""
+        data += _change(desk.site, span, paths)
+    return prompt_for(NAME, desk, scope=subject.scope, data=data)
 
 
-def review_kept(desk: Desk, result: Mapping[str, object]) -> Verdict:
-    """Of work that did not pass, with what its checks said (S-10)."""
+def landed_subject(site: Site, result: Mapping[str, object]) -> Subject:
+    """The work that an attempt landed, by its record (S-15)."""
     span = Span(str(result.get("base", "")), str(result.get("result", "")))
-    if not span.result:
-        return Clean()
-    return review(desk, span, beads=_beads(desk.site, result), failed=_failures(result))
+    return Subject(span, beads=tuple(_beads(site, result)))
 
 
-def review_scope(desk: Desk, about: Scope | str) -> Verdict:
-    """Of a document and all that follows from it, or of another part, as it stands now."""
-    scope = resolve_scope(desk.site, about) if isinstance(about, str) else about
-    head = commit_id(desk.site.project.root, "HEAD")
+def kept_subject(site: Site, result: Mapping[str, object]) -> Subject:
+    """Work that did not pass, with what its checks said (S-10)."""
+    return changed(landed_subject(site, result), failed=_failures(result))
+
+
+def scope_subject(site: Site, about: Scope | str) -> Subject:
+    """A document and all that follows from it, or another part, as it stands now."""
+    scope = resolve_scope(site, about) if isinstance(about, str) else about
+    head = commit_id(site.project.root, "HEAD")
     lines = [scope.described]
     if scope.kind is not Kind.REPO and scope.documents:
         lines.append(f"documents: {', '.join(scope.documents[:_MOST_NAMED])}")
-    return review(desk, Span("", head), scope="\n".join(lines))
+    return Subject(Span("", head), "\n".join(lines))
+
+
+def named_subject(site: Site, word: str = LAST_COMMIT) -> Subject:
+    """What a person names: commits, or a part of the project."""
+    span = find_span(site, word)
+    return scope_subject(site, word) if span is None else Subject(span)
 
 
 def find_span(site: Site, word: str = LAST_COMMIT) -> Span | None:

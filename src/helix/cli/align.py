@@ -5,27 +5,16 @@ from __future__ import annotations
 from ddx.console.spec import Command
 from helix.actions.align import make_align, order_align
 from helix.actions.scope import REPO
-from helix.cli.writing import FLAGS, SCOPE, carry_out
+from helix.cli.opening import SCOPE
+from helix.cli.writing import FLAGS, carry_out
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-def run(
-    *,
-    scope: str | None,
-    agent: str | None,
-    model: str | None,
-    effort: str | None,
-    dry_run: bool,
-    json: bool,
-) -> int:
-    return carry_out(
-        lambda desk: order_align(desk, scope or REPO),
-        agent=agent,
-        model=model,
-        effort=effort,
-        dry_run=dry_run,
-        json=json,
-        make=make_align,
-    )
+def run(*, scope: str | None, **given: Any) -> int:
+    return carry_out(lambda desk: order_align(desk, scope or REPO), make_align, **given)
 
 
 COMMAND = Command(

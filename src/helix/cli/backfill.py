@@ -5,26 +5,17 @@ from __future__ import annotations
 from ddx.console.spec import Command
 from helix.actions.backfill import BACKFILL_EXIT_CODES, order_backfill
 from helix.actions.scope import REPO
-from helix.cli.writing import FLAGS, SCOPE, carry_out
+from helix.cli.opening import SCOPE
+from helix.cli.writing import FLAGS, carry_out
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-def run(
-    *,
-    scope: str | None,
-    agent: str | None,
-    model: str | None,
-    effort: str | None,
-    dry_run: bool,
-    json: bool,
-) -> int:
+def run(*, scope: str | None, **given: Any) -> int:
     return carry_out(
-        lambda desk: order_backfill(desk, scope or REPO),
-        agent=agent,
-        model=model,
-        effort=effort,
-        dry_run=dry_run,
-        json=json,
-        exit_codes=BACKFILL_EXIT_CODES,
+        lambda desk: order_backfill(desk, scope or REPO), exit_codes=BACKFILL_EXIT_CODES, **given
     )
 
 

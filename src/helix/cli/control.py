@@ -11,13 +11,13 @@ from ddx.environment import refuse_inside_an_attempt
 from ddx.errors import NotFound
 from ddx.project import find_project
 from ddx.text import shown
-from helix.supervisor.mutex import find_holder
+from helix.run_lock import find_holder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ddx.project import Project
-    from helix.supervisor.mutex import Holder
+    from helix.run_lock import Holder
 
 _PAUSE_S = 0.1
 

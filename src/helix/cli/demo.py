@@ -12,10 +12,11 @@ from ddx.clock import SYSTEM_CLOCK
 from ddx.console.screen import bold, dim, say
 from ddx.console.spec import Command, Flag
 from ddx.errors import DdxError
-from ddx.fastjson import to_bytes
+from ddx.fastjson import loads, to_bytes
 from ddx.git import run as git
 from helix.cli.demo_agent import AGENT, BUILDS
 
+REQUEST = "change FEAT-001: a bell costs 4.50"
 CLAIMANTS = 8
 LOST, PERSON = 5, 4
 _TIMEOUT_S = 120.0
@@ -119,8 +120,10 @@ def run(*, folder: str | None) -> int:
     say(dim("The agent here is a shell script and no model: nothing is sent anywhere, and the"))
     say(dim("tokens and dollars that it reports are made up."))
     _write_down(sample)
-    beads = _file(sample)
-    _race(sample, beads["prices"])
+    beads = _ask(sample)
+    beads |= _file(sample, after=beads["build:1"])
+    _brief(sample, beads)
+    _race(sample, beads["document:FEAT-001"])
     _first_night(sample, beads)
     _next_morning(sample, beads)
     return 0
@@ -129,32 +132,41 @@ def run(*, folder: str | None) -> int:
 def _write_down(sample: Sample) -> None:
     _headline("Write down what is wanted; each document knows what it follows from")
     sample.show("ddx", "doc", "new", "prd", "A shop for bicycles")
-    sample.show("ddx", "doc", "new", "feat", "A cart", "--depends-on", "prd")
-    sample.show("ddx", "doc", "impact", "prd")
-
-
-def _file(sample: Sample) -> dict[str, str]:
-    _headline("File work; say what waits for what, and what proves it")
+    sample.show("ddx", "doc", "new", "feat", "Prices", "--depends-on", "prd")
     sample.show("ddx", "bead", "init")
+    sample.commit("documents and settings")
+
+
+def _ask(sample: Sample) -> dict[str, str]:
+    """The beads of the request, by the part of it that each one is."""
+    _headline("Then say in one sentence what shall change; what follows from it is filed")
+    sample.show("helix", "input", REQUEST)
+    say(dim("  (no agent was asked for that; the same sentence once more files nothing)"))
+    (asked,) = loads(sample.run("helix", "input", REQUEST, "--json").text)["requests"]
+    return {bead["part"]: bead["id"] for bead in asked["beads"]}
+
+
+def _file(sample: Sample, *, after: str) -> dict[str, str]:
+    _headline("File other work by hand; say what waits for what, and what proves it")
     new = ("ddx", "bead", "create")
-    epic = sample.show(*new, "Sell things online", "--type", "epic", "--spec-id", "FEAT-001")
+    epic = sample.show(*new, "Sell things online", "--type", "epic")
     below = ("--parent", epic)
-    beads = {
-        "prices": sample.show(
-            *new, "A price list", *below, "--priority", "1", "--verify", "grep -q bell prices.txt"
-        )
+    return {
+        "cart": sample.show(
+            *(*new, "A cart that adds up", *below, "--depends-on", after),
+            *("--verify", "python3 cart.py 4.50 11.50 | grep -qx 16.00"),
+        ),
+        "delivery": sample.show(*new, "Delivery", *below, "--verify", "test -s delivery.txt"),
+        "hours": sample.show(*new, "Opening hours", "--verify", "test -s opening.txt"),
     }
-    beads["cart"] = sample.show(
-        *(*new, "A cart that adds up", *below, "--depends-on", beads["prices"]),
-        *("--verify", "python3 cart.py 4.50 11.50 | grep -qx 16.00"),
-    )
-    beads["delivery"] = sample.show(*new, "Delivery", *below, "--verify", "test -s delivery.txt")
-    beads["hours"] = sample.show(*new, "Opening hours", "--verify", "test -s opening.txt")
-    for name, bead_id in beads.items():
-        sample.write(os.path.join(sample.stage, f"build-{bead_id}"), BUILDS[name])
-    sample.commit("documents, beads and settings")
+
+
+def _brief(sample: Sample, beads: dict[str, str]) -> None:
+    """What the apprentice will do for each bead."""
+    for name, script in BUILDS.items():
+        sample.write(os.path.join(sample.stage, f"build-{beads[name]}"), script)
+    sample.commit("beads")
     sample.show("ddx", "bead", "ready", "--execution")
-    return beads
 
 
 def _race(sample: Sample, bead_id: str) -> None:
@@ -177,9 +189,14 @@ def _first_night(sample: Sample, beads: dict[str, str]) -> None:
         sample.show_live("helix", "run", "--summary", "--max-attempts", "2", code=PERSON)
         second.result()
     say()
-    say("  What was proven has landed. One review found a fault: it was filed and mended. Delivery")
-    say("  changed under its agent, so that work was kept and not landed. Opening hours failed its")
-    say("  check twice, whatever its agent said; the run asks you instead of trying for ever:")
+    say(
+        "  What was proven has landed: the document first, then its tests, then the price list. One"
+    )
+    say(
+        "  review found a fault: it was filed and mended. Delivery changed under its agent, so that"
+    )
+    say("  work was kept and not landed. Opening hours failed its check twice, whatever its agent")
+    say("  said; the run asks you instead of trying for ever:")
     _headline("The report for the person who comes in the morning")
     logs = os.path.join(sample.folder, ".helix-logs")
     (report,) = (name for name in os.listdir(logs) if name.startswith("blockers-"))
@@ -210,10 +227,16 @@ def _next_morning(sample: Sample, beads: dict[str, str]) -> None:
     say(dim("$ "), bold("git log --oneline"))
     for line in git(sample.folder, "log", "--oneline").text.splitlines():
         say(f"  {line}")
+    sample.show("helix", "trace", "FEAT-001")
+    _headline("What this repository has taught; checks give the credit, not the agent")
+    sample.show("helix", "memory", "list")
     say()
-    say(bold("That was the whole loop: "), "build, prove, land, review, stop for a person.")
-    say(f"Look around: cd {sample.folder} && ddx agent attempts")
-    say("With your own repository and claude or codex: ddx bead init, helix trust, helix run")
+    say(
+        bold("That was the whole loop: "),
+        "ask, build, prove, land, review, remember, stop for a person.",
+    )
+    say(f"Look around: cd {sample.folder} && helix report")
+    say("With your own repository and claude or codex: helix init --trust, helix input, helix run")
 
 
 def _typed(words: tuple[str, ...], *, note: str = "") -> None:

@@ -26,6 +26,8 @@ review)
     else
         printf 'REVIEW_STATUS: CLEAN\nISSUES_COUNT: 0\n'
     fi ;;
+polish)
+    printf 'POLISH_STATUS: CONVERGED\nISSUES_MODIFIED: 0\nISSUES_CREATED: 0\nISSUES_MERGED: 0\n' ;;
 check)
     if has '(task, blocked)'; then
         printf 'NEXT_ACTION: GUIDANCE\nREASON: Opening hours cannot be proven\n'
@@ -38,7 +40,16 @@ echo '{"usage": {"input": 1200, "output": 300, "cost_usd": 0.02}}'
 """
 
 BUILDS = {
-    "prices": "echo 'bell 4.50' > prices.txt\necho 'The price list is there.'\n",
+    "document:FEAT-001": """\
+echo 'A bell costs 4.50.' >> docs/helix/01-frame/features/FEAT-001-prices.md
+echo 'The feature names the price now.'
+""",
+    "tests:1": """\
+mkdir -p tests
+echo 'grep -q "^bell 4.50" prices.txt' > tests/prices.sh
+echo 'The test fails as long as there is no price list.'
+""",
+    "build:1": "echo 'bell 4.50' > prices.txt\necho 'The price list is there.'\n",
     "cart": """\
 cat > cart.py <<'END'
 import sys

@@ -6,30 +6,19 @@ from ddx.console.spec import Command, Flag
 from ddx.errors import UsageError
 from helix.actions.design import ROUNDS, order_design
 from helix.actions.scope import REPO
-from helix.cli.writing import FLAGS, SCOPE, carry_out
+from helix.cli.opening import SCOPE
+from helix.cli.writing import FLAGS, carry_out
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-def run(
-    *,
-    scope: str | None,
-    rounds: int | None,
-    agent: str | None,
-    model: str | None,
-    effort: str | None,
-    dry_run: bool,
-    json: bool,
-) -> int:
+def run(*, scope: str | None, rounds: int | None, **given: Any) -> int:
     most = ROUNDS if rounds is None else rounds
     if most < 1:
         raise UsageError(f"--rounds must be above 0, not {most}")
-    return carry_out(
-        lambda desk: order_design(desk, scope or REPO, rounds=most),
-        agent=agent,
-        model=model,
-        effort=effort,
-        dry_run=dry_run,
-        json=json,
-    )
+    return carry_out(lambda desk: order_design(desk, scope or REPO, rounds=most), **given)
 
 
 COMMAND = Command(

@@ -7,26 +7,18 @@ from helix.actions.evolve import order_evolve
 from helix.actions.scope import REPO
 from helix.cli.writing import FLAGS, carry_out
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def run(
-    *,
-    requirement: tuple[str, ...],
-    scope: str | None,
-    artifact: str | None,
-    agent: str | None,
-    model: str | None,
-    effort: str | None,
-    dry_run: bool,
-    json: bool,
+    *, requirement: tuple[str, ...], scope: str | None, artifact: str | None, **given: Any
 ) -> int:
     words = " ".join(requirement)
     return carry_out(
         lambda desk: order_evolve(desk, words, scope=scope or REPO, artifact=artifact or ""),
-        agent=agent,
-        model=model,
-        effort=effort,
-        dry_run=dry_run,
-        json=json,
+        **given,
     )
 
 

@@ -6,26 +6,15 @@ from ddx.console.spec import Argument, Command, Flag
 from helix.actions.experiment import make_experiment, order_experiment
 from helix.cli.writing import FLAGS, carry_out
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def run(
-    *,
-    goal: tuple[str, ...],
-    close: bool,
-    agent: str | None,
-    model: str | None,
-    effort: str | None,
-    dry_run: bool,
-    json: bool,
-) -> int:
+
+def run(*, goal: tuple[str, ...], close: bool, **given: Any) -> int:
     words = " ".join(goal)
     return carry_out(
-        lambda desk: order_experiment(desk, words, close=close),
-        agent=agent,
-        model=model,
-        effort=effort,
-        dry_run=dry_run,
-        json=json,
-        make=make_experiment,
+        lambda desk: order_experiment(desk, words, close=close), make_experiment, **given
     )
 
 

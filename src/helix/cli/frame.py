@@ -5,26 +5,16 @@ from __future__ import annotations
 from ddx.console.spec import Command
 from helix.actions.frame import order_frame
 from helix.actions.scope import REPO
-from helix.cli.writing import FLAGS, SCOPE, carry_out
+from helix.cli.opening import SCOPE
+from helix.cli.writing import FLAGS, carry_out
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-def run(
-    *,
-    scope: str | None,
-    agent: str | None,
-    model: str | None,
-    effort: str | None,
-    dry_run: bool,
-    json: bool,
-) -> int:
-    return carry_out(
-        lambda desk: order_frame(desk, scope or REPO),
-        agent=agent,
-        model=model,
-        effort=effort,
-        dry_run=dry_run,
-        json=json,
-    )
+def run(*, scope: str | None, **given: Any) -> int:
+    return carry_out(lambda desk: order_frame(desk, scope or REPO), **given)
 
 
 COMMAND = Command(

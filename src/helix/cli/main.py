@@ -6,7 +6,7 @@ import sys
 
 from ddx.console.guard import guarded
 from ddx.console.spec import parse
-from helix.cli.registry import COMMANDS, load
+from helix.cli.registry import COMMANDS, GROUPS, find_command, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,18 +19,21 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def run(words: Sequence[str]) -> int:
-    if words and words[0] in COMMANDS:
-        command = load(words[0])
-        values = parse(command, words[1:])
+    found = find_command(words)
+    if found is not None:
+        command, rest = found
+        values = parse(command, rest)
         if values is not None:
             return command.run(**values)
-    from ddx.console.clicking import LazyGroup, run_group
+    from ddx.console.clicking import LazyGroup, click_command, run_click, run_group
 
+    if found is not None:
+        return run_click(click_command(command), f"helix {command.path}", rest)
     root = LazyGroup(
         "",
         "Run AI coding agents on your repository and trust what comes back.",
         commands_at=tuple(COMMANDS),
-        groups={},
+        groups={name: what for name, what in GROUPS.items() if name not in COMMANDS},
         load_command=load,
     )
     return run_group(root, "helix", words)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 
-from ddx.console.screen import dim
+from ddx.console.screen import answer, bold, dim, say
 from ddx.console.spec import JSON, Argument, Flag
-from ddx.text import cut, shown, shown_on_one_line
+from ddx.text import cut, listed, shown, shown_on_one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ddx.execution.model import Happening
+    from ddx.execution.work import Site
     from ddx.supervision import StopRequest
     from helix.desk import Desk
+    from helix.settings import HelixSettings
 
 SCOPE = Argument(
     "scope", "a bead, an epic, a document, a label, a path, or repo (the default)", required=False
@@ -23,7 +25,11 @@ SCOPE = Argument(
 AGENT = Flag("--agent", "which agent program; without it the configured or only one")
 MODEL = Flag("--model", "the model, or smart or cheap as configured")
 EFFORT = Flag("--effort", "how hard the model thinks, in the harness's own words")
+DRY_RUN = Flag(
+    "--dry-run", "show the command and the prompt; start and write nothing", kind="switch"
+)
 ASKING = (AGENT, MODEL, EFFORT, JSON)
+REHEARSABLE = (AGENT, MODEL, EFFORT, DRY_RUN, JSON)
 
 _SIGINT, _INTERRUPTED, _TERMINATED = 2, 130, 143
 _QUIET = frozenset({"agent-said", "agent-tool", "agent-notice", "agent-usage", "agent-started"})
@@ -34,19 +40,17 @@ _WIDTH = 100
 def open_desk(
     *, agent: str | None, model: str | None, effort: str | None, reviews: bool = False
 ) -> Iterator[tuple[Desk, Interruption]]:
-    """Inside, Ctrl-C and SIGTERM stop the agent; what dead attempts left is cleaned up first."""
+    """Inside, Ctrl-C and SIGTERM stop the agent; what earlier attempts left is seen to first."""
     import gc
     import os
 
     from ddx.clock import SYSTEM_CLOCK
-    from ddx.execution.model import Limits
     from ddx.execution.reconciling import reconcile
     from ddx.execution.work import open_site
-    from ddx.harnesses.registry import choose_harness, resolve_model
     from ddx.project import find_project
     from ddx.supervision import StopRequest
-    from helix.desk import Agent, Desk
-    from helix.prompts import find_pages
+    from helix.actions.documents import land_waiting
+    from helix.actions.unfiled import file_unfiled
     from helix.settings import read_helix_settings
 
     gc.enable()  # quick commands do without; an agent may take an hour
@@ -54,26 +58,94 @@ def open_desk(
     project = find_project(os.getcwd())
     settings = read_helix_settings(project, clock=SYSTEM_CLOCK)
     site = open_site(project, hear, stop=stop, clock=SYSTEM_CLOCK, tell=tell)
-    wanted = (settings.review_agent if reviews else "") or settings.agent
-    name = choose_harness(agent or wanted or None, site.settings)
-    asked = Agent(name, resolve_model(name, model or "", site.settings), effort or "")
-    configured = site.settings.harnesses.get(name)
-    wall_s = (configured.timeout_s if configured else None) or site.settings.agent_timeout_s
-    idle_s = (configured.idle_s if configured else None) or Limits().idle_s
-    desk = Desk(
-        site,
-        settings,
-        find_pages(project),
-        asked,
-        asked,
-        Limits(float(wall_s), float(idle_s)),
-        on_call=lambda action, reply: None,
-    )
+    desk = make_desk(site, settings, agent=agent, model=model, effort=effort, reviews=reviews)
     interruption = Interruption(stop)
     with interruption:
         for done in reconcile(site):
             tell(done.sentence)
+        for landed in land_waiting(site):
+            tell(f"{listed(landed.facts.beads)} had waited to land: {landed.status}")
+        for sentence in file_unfiled(desk):
+            tell(sentence)
         yield desk, interruption
+
+
+def untouched_desk(
+    *, agent: str | None, model: str | None, effort: str | None, reviews: bool = False
+) -> Desk:
+    """The same for a rehearsal: nothing is written from it, caches included (S-31)."""
+    import os
+
+    from ddx.clock import SYSTEM_CLOCK
+    from ddx.execution.work import open_site
+    from ddx.project import find_project
+    from ddx.values import changed
+    from helix.settings import read_helix_settings
+    from helix.supervisor.rehearsal import Untouched
+
+    found = find_project(os.getcwd())
+    project = Untouched(found.root, found.repository)
+    settings = read_helix_settings(project, clock=SYSTEM_CLOCK, keep=False)
+    site = open_site(project, lambda happening: None, clock=SYSTEM_CLOCK, tell=tell)
+    desk = make_desk(site, settings, agent=agent, model=model, effort=effort, reviews=reviews)
+    return changed(desk, dry_run=True)
+
+
+def make_desk(
+    site: Site,
+    settings: HelixSettings,
+    *,
+    agent: str | None = None,
+    model: str | None,
+    effort: str | None,
+    reviews: bool = False,
+) -> Desk:
+    """Who builds and who reviews; the one that `reviews` for a person is the one they asked for."""
+    import os
+
+    from ddx.execution.model import Limits
+    from ddx.harnesses.registry import choose_harness, find_harness, resolve_model
+    from helix.desk import Agent, Desk
+    from helix.prompts import find_pages
+
+    other = settings.review_agent
+    wanted = agent or (other if reviews else "") or settings.agent
+    name = choose_harness(wanted or None, site.settings)
+    asked = resolve_model(name, model or "", site.settings, root=os.getcwd())
+    builder = reviewer = Agent(name, asked, effort or "")
+    if other and other != name and not reviews:
+        find_harness(other, site.settings)
+        reviewer = Agent(other)  # the builder's model never leaks (S-15)
+    own = site.settings.harnesses.get(name)
+    wall_s = (own.timeout_s if own else None) or site.settings.agent_timeout_s
+    idle_s = (own.idle_s if own else None) or Limits().idle_s
+    return Desk(
+        site,
+        settings,
+        find_pages(site.project),
+        builder,
+        reviewer,
+        Limits(float(wall_s), float(idle_s)),
+        on_call=lambda action, reply: None,
+    )
+
+
+def show_question(
+    desk: Desk, action: str, scope: str, prompt: str, *, json: bool, reads: bool
+) -> None:
+    """What would be asked, and how the agent would be started (S-31)."""
+    from shlex import join
+
+    from helix.supervisor.rehearsal import command_for
+
+    agent = desk.reviewer if action == "review" else desk.builder
+    command = command_for(desk, agent, action, prompt, read_only=reads) if prompt else ()
+    if json:
+        answer({"action": action, "scope": scope, "command": list(command), "prompt": prompt})
+    elif prompt:
+        say(bold("Command: "), join(command))
+        say(bold("Prompt:"))
+        say(prompt)
 
 
 class Interruption:

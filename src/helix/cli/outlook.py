@@ -6,23 +6,20 @@ import os
 from typing import TYPE_CHECKING
 
 from ddx.clock import SYSTEM_CLOCK
-from ddx.environment import variable
 from ddx.execution.model import Limits
-from ddx.execution.work import Site
-from ddx.masking import Masker
 from ddx.project import find_project
-from ddx.settings import read_settings
-from ddx.supervision import StopRequest
-from ddx.tracker.store import Tracker
 from ddx.values import value
 from helix.actions.check import state_hash
 from helix.actions.scope import REPO, resolve_scope
+from helix.cli.looking import open_to_look
 from helix.desk import Agent, Desk
 from helix.policy.model import Autonomy, Progress, Rules
 from helix.policy.routing import next_action
 from helix.prompts import find_pages
 from helix.settings import read_helix_settings
+from helix.slider import read_slider
 from helix.status.runs import read_run
+from helix.supervisor.reviews import read_promises
 from helix.supervisor.view import Look, read_view
 
 if TYPE_CHECKING:
@@ -55,23 +52,14 @@ def read_outlook() -> Outlook:
     look = Look(desk, seen)
     view = read_view(look, state=state_hash(desk.site, seen))
     progress = _progress(look, run, is_active=active is not None)
-    decision = next_action(view, progress, _rules(settings, active))
+    decision = next_action(view, progress, _rules(settings, active, _autonomy(project, active)))
     return Outlook(look, view, progress, decision, active)
 
 
 def _desk(project: Project, settings: HelixSettings) -> Desk:
     """Enough to look; nobody can be asked from here, so no trust is needed."""
-    site = Site(
-        project,
-        read_settings(project, clock=SYSTEM_CLOCK),
-        Tracker(project, clock=SYSTEM_CLOCK, command="helix next"),
-        SYSTEM_CLOCK,
-        Masker({}),
-        StopRequest(),
-        lambda happening: None,
-    )
     return Desk(
-        site,
+        open_to_look(project, "helix next"),
         settings,
         find_pages(project),
         Agent(settings.agent),
@@ -84,27 +72,34 @@ def _desk(project: Project, settings: HelixSettings) -> Desk:
 
 def _progress(look: Look, run: Run | None, *, is_active: bool) -> Progress:
     """As far as the run's file tells; of an earlier one only the review that it owes (S-17)."""
-    if run is None:
-        return Progress()
-    owed = run.text("pending_review")
-    if not is_active:
-        return Progress(pending_review=owed)
+    if run is None or not is_active:
+        return Progress(pending_review=_owed(look.site.project))
     known = (bead_id for bead_id in run.table("skipped") if bead_id in look.snapshot)
     return Progress(
         focus=run.text("focused_epic"),
         attempted=run.count("attempted_cycles"),
         completed=run.count("completed_cycles"),
         skipped={bead_id: look.snapshot.revision(bead_id) for bead_id in known},
-        pending_review=owed,
+        pending_review=run.text("pending_review"),
         aligned_at=run.count("completed_cycles"),
     )
 
 
-def _rules(settings: HelixSettings, run: Run | None) -> Rules:
+def _owed(project: Project) -> str:
+    """The review that the next run would begin with (S-17)."""
+    return next(iter(read_promises(project).owed), "")
+
+
+def _autonomy(project: Project, run: Run | None) -> Autonomy:
+    """The active run's, else what the next one would have (I-3)."""
     levels = {str(level): level for level in Autonomy}
-    said = run.text("autonomy") if run is not None else variable("HELIX_AUTONOMY")
+    known = levels.get(run.text("autonomy")) if run is not None else None
+    return known or read_slider(project, clock=SYSTEM_CLOCK).autonomy
+
+
+def _rules(settings: HelixSettings, run: Run | None, autonomy: Autonomy) -> Rules:
     return Rules(
-        autonomy=levels.get(said, Autonomy.MEDIUM),
+        autonomy=autonomy,
         review_every=settings.review_every,
         auto_align=settings.aligns,
         batch=settings.batch_size,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ddx.clock import SYSTEM_CLOCK
 from ddx.console.screen import say
 from ddx.console.spec import Command
 from helix.cli.control import active_run, controlled_project
@@ -12,7 +11,7 @@ from helix.supervisor.controls import Wish, ask
 def run() -> int:
     project = controlled_project()
     holder = active_run(project)
-    ask(project, Wish.PAUSE, at=SYSTEM_CLOCK.stamp())
+    ask(project, Wish.PAUSE, run=holder.name)
     say(f"the run (pid {holder.pid}) pauses at its next boundary; go on: helix resume")
     return 0
 

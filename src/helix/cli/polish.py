@@ -6,7 +6,14 @@ from ddx.console.screen import answer, say
 from ddx.console.spec import Command, Flag
 from ddx.errors import UsageError
 from ddx.text import listed
-from helix.cli.opening import ASKING, SCOPE, open_desk
+from helix.cli.opening import (
+    REHEARSABLE,
+    SCOPE,
+    open_desk,
+    show_question,
+    tell,
+    untouched_desk,
+)
 
 FAILED = 1
 MOST_ROUNDS = 50
@@ -19,14 +26,25 @@ def run(
     agent: str | None,
     model: str | None,
     effort: str | None,
+    dry_run: bool,
     json: bool,
 ) -> int:
-    from helix.actions.polish import ROUNDS, polish
+    from helix.actions.polish import ROUNDS, polish, polish_prompt
+    from helix.actions.scope import resolve_scope
 
     if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
         raise UsageError(f"--rounds must be from 1 to {MOST_ROUNDS}, not {rounds}")
+    most = rounds or ROUNDS
+    if dry_run:
+        desk = untouched_desk(agent=agent, model=model, effort=effort)
+        about = resolve_scope(desk.site, scope or "")
+        prompt = polish_prompt(desk, about, rounds=most)
+        if not prompt:
+            tell("there is no bead to polish: no agent is asked")
+        show_question(desk, "polish", about.text, prompt, json=json, reads=True)
+        return 0
     with open_desk(agent=agent, model=model, effort=effort) as (desk, interruption):
-        done = polish(desk, scope or "", rounds=rounds or ROUNDS)
+        done = polish(desk, scope or "", rounds=most)
     if json:
         answer(
             {
@@ -57,7 +75,7 @@ COMMAND = Command(
     arguments=(SCOPE,),
     flags=(
         Flag("--rounds", "how often the agent goes over the beads at most (6)", kind="number"),
-        *ASKING,
+        *REHEARSABLE,
     ),
     schema="helix-polished",
 )

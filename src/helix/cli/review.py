@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ddx.console.screen import answer, say
 from ddx.console.spec import Argument, Command
-from helix.cli.opening import ASKING, open_desk, tell
+from helix.cli.opening import REHEARSABLE, open_desk, show_question, tell, untouched_desk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,19 +17,33 @@ UNREADABLE, FOUND = 4, 10
 
 
 def run(
-    *, what: str | None, agent: str | None, model: str | None, effort: str | None, json: bool
+    *,
+    what: str | None,
+    agent: str | None,
+    model: str | None,
+    effort: str | None,
+    dry_run: bool,
+    json: bool,
 ) -> int:
     from helix.actions.filing import Filed, file_findings
-    from helix.actions.review import LAST_COMMIT, find_span, review, review_scope, reviewable
+    from helix.actions.review import LAST_COMMIT, named_subject, review, review_prompt
     from helix.policy.review import Findings
     from helix.policy.trailers import Unreadable
 
     word = what or LAST_COMMIT
+    nothing = f"{word} changes nothing that is reviewed: no agent is asked"
+    if dry_run:
+        desk = untouched_desk(agent=agent, model=model, effort=effort, reviews=True)
+        prompt = review_prompt(desk, named_subject(desk.site, word))
+        if not prompt:
+            tell(nothing)
+        show_question(desk, "review", word, prompt, json=json, reads=True)
+        return 0
     with open_desk(agent=agent, model=model, effort=effort, reviews=True) as (desk, interruption):
-        span = find_span(desk.site, word)
-        if span is not None and not reviewable(desk.site, span):
-            tell(f"{word} changes nothing that is reviewed: no agent was asked")
-        verdict = review_scope(desk, word) if span is None else review(desk, span)
+        subject = named_subject(desk.site, word)
+        if not review_prompt(desk, subject):
+            tell(nothing)
+        verdict = review(desk, subject)
         filed = Filed()
         if isinstance(verdict, Findings):
             filed = file_findings(desk, verdict.findings)
@@ -100,6 +114,6 @@ COMMAND = Command(
     arguments=(
         Argument("what", "last-commit, commit:SHA, A..B, or a document's id", required=False),
     ),
-    flags=ASKING,
+    flags=REHEARSABLE,
     schema="helix-reviewed",
 )

@@ -29,13 +29,13 @@ def run(**given: Any) -> int:
         from helix.cli.run_rehearsal import rehearse
 
         return rehearse(project, given)
-    from helix.supervisor.mutex import only_run
+    from helix.run_lock import only_run
 
-    with only_run(project, SYSTEM_CLOCK):
+    with only_run(project, SYSTEM_CLOCK) as us:
         from helix.cli.run_session import supervise
 
         try:
-            return supervise(project, given)
+            return supervise(project, given, name=us.name)
         except CorruptFile as problem:  # never improvise (S-37)
             raise NeedsPerson(problem.message, hint=problem.hint) from None
 

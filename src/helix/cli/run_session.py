@@ -11,30 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 from ddx.clock import SYSTEM_CLOCK
 from ddx.console.screen import answer
-from ddx.environment import variable
-from ddx.errors import NotFound, UsageError
-from ddx.execution.model import Limits
+from ddx.errors import UsageError
 from ddx.execution.orders import Orders
-from ddx.execution.record import read_record
 from ddx.execution.work import open_site
-from ddx.harnesses.registry import choose_harness, find_harness, resolve_model
 from ddx.process import started_at
 from ddx.supervision import StopRequest
 from ddx.text import shown
 from ddx.values import changed
 from helix.actions.scope import REPO, resolve_scope
 from helix.cli.live import open_view
-from helix.desk import Agent, Desk
-from helix.policy.model import Autonomy, Rules
-from helix.prompts import ACTIONS, find_pages
+from helix.cli.opening import make_desk
+from helix.meter import Meter
+from helix.policy.model import Rules
 from helix.settings import read_helix_settings
+from helix.slider import read_slider
 from helix.supervisor import controls
 from helix.supervisor.journal import Journal, Mode
 from helix.supervisor.loop import Loop
-from helix.supervisor.meter import Meter
 from helix.supervisor.notify import Bell
 from helix.supervisor.run import Plan, Run
-from helix.supervisor.state import RunState, StateFile, read_state
+from helix.supervisor.state import RunState, StateFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +40,7 @@ if TYPE_CHECKING:
     from ddx.harnesses.base import Reply
     from ddx.project import Project
     from helix.cli.live import View
+    from helix.desk import Desk
     from helix.settings import HelixSettings
     from helix.supervisor.run import RunEnd
 
@@ -57,11 +54,10 @@ _FLAGS = {
     "run.max_attempts": "max_attempts",
     "run.batch_size": "batch",
 }
-_SMART = "smart"
 
 
-def supervise(project: Project, given: dict[str, Any]) -> int:
-    """One run; the exit code as C-2 has it."""
+def supervise(project: Project, given: dict[str, Any], *, name: str) -> int:
+    """One run, which others know by this name; the exit code as C-2 has it."""
     gc.enable()  # quick commands do without; this one may run all night
     settings = with_flags(read_helix_settings(project, clock=CLOCK), given)
     stop = StopRequest()
@@ -76,16 +72,13 @@ def supervise(project: Project, given: dict[str, Any]) -> int:
         return open_site(project, on_event, stop=stop, clock=CLOCK, tell=view.tell)
 
     site = open_one()
-    plan = plan_of(settings, site, given)
+    desk = make_desk(site, settings, model=given["model"], effort=given["effort"])
+    plan = plan_of(desk, given)
     meter = Meter(plan.orders, CLOCK)
-    desk = desk_of(site, settings, plan, given)
     desk = changed(desk, on_call=lambda action, reply: _note_call(run.desk, meter, action, reply))
     scope = resolve_scope(site, given["scope"] or REPO)
-    for action in ACTIONS:  # a page that is missing is better known now than at night (S-37)
-        desk.pages.action(action)
-    earlier = read_state(project)
-    owed = _owed(project, earlier)
-    controls.forget_all(project)
+    desk.pages.read_all()
+    controls.forget_others(project, run=name)
     journal = Journal(
         project.root, clock=CLOCK, masker=site.masker, tell=view.tell, mode=mode_of(given)
     )
@@ -109,7 +102,7 @@ def supervise(project: Project, given: dict[str, Any]) -> int:
         ),
     )
     with interruptible(run, stop, view.tell) as codes, view:
-        end = Loop(run, owed).work()
+        end = Loop(run).work()
     code = codes[-1] if codes else end.exit_code
     if code != end.exit_code:
         run.write(phase="ended", exit_code=code)
@@ -140,24 +133,22 @@ def with_flags(settings: HelixSettings, given: dict[str, Any]) -> HelixSettings:
     return settings.with_flags(typed)
 
 
-def plan_of(settings: HelixSettings, site: Site, given: dict[str, Any]) -> Plan:
-    name = choose_harness(settings.agent or None, site.settings)
-    own = site.settings.harnesses.get(name)
-    wall_s = (own.timeout_s if own else None) or site.settings.agent_timeout_s
-    idle_s = (own.idle_s if own else None) or Limits().idle_s
+def plan_of(desk: Desk, given: dict[str, Any], *, keep: bool = True) -> Plan:
+    site, settings = desk.site, desk.settings
     workers = given["workers"] or 1
     orders = Orders(
-        name,
+        desk.builder.harness,
         workers=workers,
         watch=given["watch"],
-        limits=Limits(float(wall_s), float(idle_s)),
+        limits=desk.limits,
         max_cost_usd=settings.max_cost_usd,
         max_tokens=given["max_tokens"],
         on_limit=given["on_limit"] or site.settings.limits.on_limit,
         alternate=site.settings.limits.alternate,
     )
+    slider = read_slider(site.project, clock=CLOCK, autonomy=given["autonomy"], keep=keep)
     rules = Rules(
-        autonomy=autonomy_of(given["autonomy"]),
+        autonomy=slider.autonomy,
         max_cycles=given["max_cycles"] or 0,
         review_every=settings.review_every,
         auto_align=settings.aligns,
@@ -170,47 +161,13 @@ def plan_of(settings: HelixSettings, site: Site, given: dict[str, Any]) -> Plan:
     return Plan(
         rules,
         orders,
+        slider,
         settings.reviews,
         settings.review_threshold,
         settings.orphan_threshold_s,
         given["watch"],
         workers,
     )
-
-
-def autonomy_of(flag: str | None) -> Autonomy:
-    """One level governs intake and run (D-26, I-3)."""
-    said = flag or variable("HELIX_AUTONOMY") or Autonomy.MEDIUM
-    if said not in list(Autonomy):
-        raise UsageError(f"HELIX_AUTONOMY is {said!r}, not one of {', '.join(Autonomy)}")
-    return Autonomy(said)
-
-
-def desk_of(site: Site, settings: HelixSettings, plan: Plan, given: dict[str, Any]) -> Desk:
-    name = plan.orders.harness
-    builder = Agent(name, _model(name, given["model"], site), given["effort"] or "")
-    reviewer = builder
-    if settings.review_agent and settings.review_agent != name:
-        find_harness(settings.review_agent, site.settings)
-        other = settings.review_agent
-        reviewer = Agent(other, _model(other, None, site))  # the builder's model never leaks (S-15)
-    return Desk(
-        site,
-        settings,
-        find_pages(site.project),
-        builder,
-        reviewer,
-        plan.orders.limits,
-        on_call=lambda action, reply: None,
-        dry_run=given["dry_run"],
-    )
-
-
-def _model(harness: str, asked: str | None, site: Site) -> str:
-    """What was asked for, else the smart one where the settings know it (A-5)."""
-    known = site.settings.models.get(harness, {})
-    wanted = asked or (_SMART if _SMART in known else "")
-    return resolve_model(harness, wanted, site.settings, root=os.getcwd() if asked else "")
 
 
 def mode_of(given: dict[str, Any]) -> Mode:
@@ -225,26 +182,6 @@ def _note_call(desk: Desk, meter: Meter, action: str, reply: Reply) -> None:
 
 
 # -- before and after ------------------------------------------------------------------------
-
-
-def _owed(project: Project, earlier: RunState | None) -> tuple[str, ...]:
-    """Reviews that a run owed when it ended or died; what it had just landed, too (S-17)."""
-    if earlier is None:
-        return ()
-    found = [earlier.pending_review, *earlier.owed_reviews]
-    if earlier.exit_code is None:
-        for row in earlier.attempts:
-            attempt = str(row.get("attempt") or "")
-            if attempt and _has_landed(project, attempt):
-                found.append(attempt)
-    return tuple(dict.fromkeys(filter(None, found)))
-
-
-def _has_landed(project: Project, attempt: str) -> bool:
-    try:
-        return read_record(project, attempt).result.get("outcome") == "landed"
-    except NotFound:
-        return False
 
 
 def _first_state(plan: Plan, desk: Desk, journal: Journal) -> RunState:

@@ -16,8 +16,8 @@ from ddx.supervision.background import start_in_background
 from ddx.text import shown
 from helix.cli.control import comes_true, controlled_project
 from helix.cli.run import COMMAND as RUN
+from helix.run_lock import RunActive, find_holder
 from helix.status.runs import LOGS, read_run
-from helix.supervisor.mutex import RunActive, find_holder
 
 if TYPE_CHECKING:
     from ddx.project import Project

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ddx.console.screen import Styled, bold, dim, when
 from ddx.instants import in_words, seconds_between
-from ddx.text import cut, shown_on_one_line
+from ddx.text import counted, cut, shown_on_one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ _LABEL = 10
 _MOST_SHOWN = 8
 _NARROWEST = 40
 _UNKNOWN_COST = "cost unknown"
+_WENT_WELL = ("answered", "no_changes")
 
 
 def frame(status: Status, *, width: int) -> list[Styled]:
@@ -124,7 +125,7 @@ def _usage(run: Run) -> str:
 
 def _queue_lines(queue: Queue) -> Iterator[str]:
     counts = ", ".join(f"{count} {word}" for word, count in queue.statuses.items())
-    yield f"{queue.total} beads{f': {counts}' if counts else ''}"
+    yield f"{counted(queue.total, 'bead')}{f': {counts}' if counts else ''}"
     yield f"ready: {queue.ready}, for execution: {queue.ready_for_execution}"
     if queue.not_ready:
         kinds = ", ".join(f"{count} {kind}" for kind, count in queue.not_ready.items())
@@ -156,11 +157,18 @@ def _decision(row: object, now: str) -> str:
 
 
 def _attempt(attempt: Attempt, now: str) -> str:
-    beads = ", ".join(attempt.beads) or "a prompt"
+    """Of a bead, what became of it; of a pass, that it was made."""
     how = attempt.outcome.replace("_", " ")
     why = f": {attempt.reason}" if attempt.reason and attempt.outcome != "landed" else ""
-    by = f" ({attempt.action or 'build'} by {attempt.harness})" if attempt.harness else ""
-    return f"{_ago(attempt.began_at, now)}  {beads} {how}{by}{why}"
+    by = f" by {attempt.harness}" if attempt.harness else ""
+    action = attempt.action or ("build" if attempt.beads else "prompt")
+    if attempt.beads:
+        said = f"{', '.join(attempt.beads)} {how} ({action}{by}){why}"
+    elif attempt.outcome in _WENT_WELL:
+        said = f"{action}{by}"
+    else:
+        said = f"{action}{by}: {how}{why}"
+    return f"{_ago(attempt.began_at, now)}  {said}"
 
 
 def _listed(given: object) -> str:

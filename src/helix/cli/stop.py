@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import signal
 
-from ddx.clock import SYSTEM_CLOCK
 from ddx.console.screen import say
 from ddx.console.spec import Command, Flag
 from ddx.errors import DdxError
 from ddx.process import is_alive
 from helix.cli.control import comes_true, controlled_project
-from helix.supervisor.controls import Wish, ask, is_asked
-from helix.supervisor.mutex import find_holder
+from helix.run_lock import find_holder
+from helix.supervisor.controls import Wish, ask
 
 _WAIT_S = 10
 _WAIT_NOW_S = 60
@@ -26,17 +25,13 @@ def run(*, now: bool, wait: int | None) -> int:
         say(f"no run is active in {project.root}")
         return 0
 
-    def has_ended() -> bool:
-        if not is_alive(holder.pid, holder.pid_start):
-            return True
-        if not is_asked(project, Wish.STOP):  # also again: a run that just starts forgets wishes
-            ask(project, Wish.STOP, at=SYSTEM_CLOCK.stamp())
-        return False
-
+    ask(project, Wish.STOP, run=holder.name)
     if now:
         _terminate(holder.pid)
     wait_s = wait if wait is not None else _WAIT_NOW_S if now else _WAIT_S
-    if comes_true(has_ended, within_s=min(wait_s, _HIGHEST_WAIT_S)):
+    if comes_true(
+        lambda: not is_alive(holder.pid, holder.pid_start), within_s=min(wait_s, _HIGHEST_WAIT_S)
+    ):
         say(f"the run (pid {holder.pid}) has stopped")
         return 0
     if now:

@@ -15,7 +15,9 @@ from ddx.tracker.lifecycle import block, reopen
 from ddx.tracker.model import RUNNER, labels_of, link_of, status_of, text_of, texts_of, type_of
 from ddx.tracker.working import Changes, Working
 from ddx.values import value
-from helix.supervisor.upstream import SEEN
+from helix.actions.upstream import SEEN
+from helix.policy.speculation import BASIS as SPECULATION
+from helix.policy.speculation import Expire, Note, judge_assumption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from ddx.execution.work import Site
     from ddx.tracker.model import Row
     from ddx.tracker.snapshot import Snapshot
-    from helix.supervisor.upstream import Upstream
+    from helix.actions.upstream import Upstream
     from helix.supervisor.view import Look
 
 RETRY, ATTEMPTS, BASIS, LABEL = "retry-after", "attempts", "blocked-basis", "blocked"
@@ -31,8 +33,8 @@ _LONGEST_REASON = 600
 
 
 @value
-class Reopened:
-    """A blocked bead that is open again, and what changed."""
+class Shifted:
+    """A bead that is blocked or ready no longer, and why."""
 
     bead: str
     reason: str
@@ -115,7 +117,7 @@ _CHANGES = {
 }
 
 
-def reopen_changed(look: Look) -> Iterator[Reopened]:
+def reopen_changed(look: Look) -> Iterator[Shifted]:
     """Blocked beads that no longer stand on what they were blocked for (S-10)."""
     for bead_id, row in look.rows.items():
         basis = row.get(BASIS)
@@ -124,7 +126,41 @@ def reopen_changed(look: Look) -> Iterator[Reopened]:
         now = basis_of(row, look.upstream, commit="")
         moved = [said for name, said in _CHANGES.items() if basis.get(name) != now[name]]
         if moved and _reopen(look.site, bead_id, row, moved[0]):
-            yield Reopened(bead_id, moved[0])
+            yield Shifted(bead_id, moved[0])
+
+
+def settle_assumptions(look: Look, *, label: str, ttl_days: int) -> list[Shifted]:
+    """Speculative beads that nobody looked at in time are only proposed from now on (I-10).
+
+    What a young one says is noted on it, so that a look at it can be told; that has no reason.
+    """
+    judged = {
+        bead_id: judgement
+        for bead_id, row in look.rows.items()
+        if (judgement := judge_assumption(row, label=label, ttl_days=ttl_days, now=look.now))
+    }
+    done: list[Shifted] = []
+
+    def decide(snapshot: Snapshot, now: str) -> Changes:
+        working = Working(snapshot, now=now)
+        done.clear()
+        for bead_id, judgement in judged.items():
+            row = look.rows[bead_id]
+            if snapshot.find(bead_id) != row:  # somebody was there just now
+                continue
+            match judgement:
+                case Note(basis=basis):
+                    working.put({**row, SPECULATION: basis})
+                    done.append(Shifted(bead_id, ""))
+                case Expire(reason=reason):
+                    said = event("proposed", summary=reason, actor=RUNNER, at=now)
+                    working.put(with_event({**row, "status": "proposed"}, said))
+                    done.append(Shifted(bead_id, reason))
+        return working.changes()
+
+    if judged:
+        look.site.tracker.change(decide)
+    return done
 
 
 def _reopen(site: Site, bead_id: str, seen: Row, reason: str) -> bool:

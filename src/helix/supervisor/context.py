@@ -10,6 +10,7 @@ from ddx.files import replace
 from ddx.text import cut, shown
 from ddx.tracker.model import link_of, text_of
 from ddx.tracker.queue import ready_for_execution
+from helix.folder import own_folder, path_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ def write_context(look: Look, *, focus: str = "") -> str:
     """The page as it stands now; it is on the disk as well."""
     project = look.site.project
     text = context_of(look, focus=focus)
-    _keep_from_git(project)
+    own_folder(project)
     replace(_path(project), (text.encode("utf-8", "replace"),), durable=False)
     return text
 
@@ -101,14 +102,5 @@ def _section(title: str, text: str) -> tuple[str, ...]:
     return (f"## {title}\n\n{text}",) if text else ()
 
 
-def _keep_from_git(project: Project) -> None:
-    """The page is for this machine; a folder of the operator's own is left as it is."""
-    folder = os.path.dirname(_path(project))
-    ignore = os.path.join(folder, ".gitignore")
-    if not os.path.exists(ignore):
-        os.makedirs(folder, exist_ok=True)
-        replace(ignore, (b"/.gitignore\n/context.md\n",), durable=False)
-
-
 def _path(project: Project) -> str:
-    return os.path.join(project.root, ".helix", "context.md")
+    return path_in(project, "context.md")

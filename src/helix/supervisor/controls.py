@@ -1,4 +1,8 @@
-"""What a second terminal asks of a run: stop, pause, go on (S-26). Each wish is a small file."""
+"""What a second terminal asks of a run: stop, pause, go on (S-26).
+
+Each wish is a small file that names the run it is meant for, so that none is lost while that run
+just begins, and none reaches the next one.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,17 @@ if TYPE_CHECKING:
     from ddx.project import Project
 
 
+_LONGEST = 200
+
+
 class Wish(StrEnum):
     STOP = "stop"
     PAUSE = "pause"
 
 
-def ask(project: Project, wish: Wish, *, at: str) -> None:
+def ask(project: Project, wish: Wish, *, run: str) -> None:
     """Heard at the run's next boundary."""
-    replace(_path(project, wish), (f"{at}\n".encode(),), durable=False)
+    replace(_path(project, wish), (f"{run}\n".encode(),), durable=False)
 
 
 def withdraw(project: Project, wish: Wish) -> bool:
@@ -35,10 +42,19 @@ def is_asked(project: Project, wish: Wish) -> bool:
     return os.path.exists(_path(project, wish))
 
 
-def forget_all(project: Project) -> None:
-    """A wish was meant for the run that was there then, not for the next one."""
+def forget_others(project: Project, *, run: str) -> None:
+    """What was meant for a run that is over is not for the one that begins."""
     for wish in Wish:
-        withdraw(project, wish)
+        if _meant_for(project, wish) != run:
+            withdraw(project, wish)
+
+
+def _meant_for(project: Project, wish: Wish) -> str:
+    try:
+        with open(_path(project, wish), encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST).strip()
+    except FileNotFoundError:
+        return ""
 
 
 def _path(project: Project, wish: Wish) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from ddx.clock import stamp
 from ddx.errors import NotFound, Refused
-from ddx.execution.model import Idle, Landed, NoChanges, Preserved
+from ddx.execution.model import Idle, Landed, NoChanges, Preserved, Status
 from ddx.instants import seconds_between
 from ddx.values import changed
 from helix.policy import progress as steps
@@ -23,11 +23,12 @@ from helix.policy.aftermath import (
     Stop,
     follow,
 )
-from helix.supervisor import bookkeeping
+from helix.supervisor import bookkeeping, reviews
 from helix.supervisor.blockers import Blocker
+from helix.supervisor.measuring import trace_failures
 from helix.supervisor.recovery import recover
 from helix.supervisor.run import Flight
-from helix.work import BuildPolicy, file_leftovers, is_worth_reviewing
+from helix.work import BuildPolicy, is_worth_reviewing, take_stock
 
 if TYPE_CHECKING:
     from ddx.execution.model import Outcome
@@ -51,6 +52,7 @@ _WORDS = {
     RunAlone: "ALONE NEXT",
     Stop: "INTERRUPTED",
 }
+_UNPROVEN = (Status.CHECK_FAILED, Status.RATCHET_FAILED)
 _FAILED = (Retry, Block, RunAlone, Park)
 
 
@@ -62,7 +64,9 @@ def begin_cycle(run: Run, decision: Decision, view: View, look: Look, agent: Age
     rows = {bead.id: look.rows[bead.id] for bead in beads}
 
     def begun(attempt: str) -> None:
-        run.write(phase="building")
+        if run.plan.reviews:
+            reviews.promise(run.site.project, attempt)
+        run.write()
 
     policy = BuildPolicy(
         run.desk, decision.beads, agent, limits=run.limits, context=run.context, begun=begun
@@ -100,7 +104,6 @@ def end_cycle(run: Run, flight: Flight, result: Outcome | Idle) -> None:
     else:
         _settle(run, flight, result)
     run.write(
-        phase="between cycles",
         cycle_start=flight.began_at,
         cycle_end=now,
         cycle_duration=round(seconds, 3),
@@ -109,11 +112,10 @@ def end_cycle(run: Run, flight: Flight, result: Outcome | Idle) -> None:
 
 def _lost(run: Run, flight: Flight, idle: Idle) -> None:
     """Drifted or taken before the claim: nothing was attempted (S-6)."""
+    if flight.policy.attempt:
+        reviews.forget(run.site.project, flight.policy.attempt)
     beads = _as_left(run, flight)
-    run.progress = changed(
-        steps.skipped(run.progress, {bead.id: bead.revision for bead in beads}),
-        attempted=run.progress.attempted - 1,
-    )
+    run.progress = steps.not_begun(run.progress, beads)
     for bead in beads:
         run.skip(bead, idle.reason)
     run.journal.note("cycle-ended", cycle=flight.number, beads=list(flight.ids), word="NOT BEGUN")
@@ -127,7 +129,6 @@ def _settle(run: Run, flight: Flight, outcome: Outcome) -> None:
         why = "it is off" if not run.plan.reviews else "so little changed"
         run.journal.remark(f"{flight.ids[0]} is not reviewed: {why}")
     _carry_out(run, flight, outcome, followed)
-    run.owe_later()
     run.progress = steps.after_cycle(
         run.progress,
         followed,
@@ -137,11 +138,14 @@ def _settle(run: Run, flight: Flight, outcome: Outcome) -> None:
     )
     if isinstance(followed, Stop) and run.is_spent:  # nobody asked: the gate says why it ends
         run.progress = changed(run.progress, stop_asked=run.winding_down)
-    for remark in file_leftovers(run.desk, outcome):
+    for remark in take_stock(run.desk, flight.policy.injection, outcome):
         run.journal.remark(remark)
-    if run.progress.pending_review == outcome.facts.attempt:
-        run.landed[outcome.facts.attempt] = flight
+    attempt = outcome.facts.attempt
+    if attempt in (run.progress.pending_review, *run.progress.owed_reviews):
+        run.landed[attempt] = flight
     else:
+        if not isinstance(followed, AwaitLanding):
+            reviews.forget(run.site.project, attempt)
         told(run, flight, _WORDS[type(followed)], reason=followed.reason, outcome=outcome)
     if isinstance(followed, _FAILED):
         recover_claims(run)
@@ -221,10 +225,12 @@ def _carry_out(run: Run, flight: Flight, outcome: Outcome, followed: Follow) -> 
 def _block(run: Run, flight: Flight, outcome: Outcome, reason: str) -> None:
     """One last review of what was made, then it rests until its basis changes (S-10)."""
     bead = flight.beads[0]
+    if outcome.status in _UNPROVEN:
+        trace_failures(run, bead.id, beads=(bead.id,))
     findings: tuple[str, ...] = ()
     if run.plan.reviews and isinstance(outcome, Preserved):
-        run.write(phase="reviewing")
-        findings = run.bench.review_failure(run.desk, outcome)
+        with run.during("review"):
+            findings = run.bench.review_failure(run.desk, outcome)
     why = f"{reason}: {outcome.facts.reason}" if outcome.facts.reason else reason
     refs = (outcome.ref,) if isinstance(outcome, Preserved) else ()
     _hold(run, bead, why, refs=refs, findings=findings)

@@ -20,10 +20,10 @@ from helix.policy.model import EXIT_CODES, TERMINAL, Action
 from helix.policy.routing import next_action
 from helix.supervisor import controls
 from helix.supervisor.blockers import write_report
-from helix.supervisor.bookkeeping import reopen_changed
 from helix.supervisor.cycle import begin_cycle, block_worn_out, end_cycle, fly, recover_claims
 from helix.supervisor.passes import carry_out, failed_pass
 from helix.supervisor.run import RunEnd
+from helix.supervisor.upkeep import learn_late, look_again, take_over_landed
 
 if TYPE_CHECKING:
     from ddx.execution.work import Site
@@ -39,9 +39,8 @@ _ENDS = {Ended.DENIED: 4}
 class Loop:
     """One run from its start to its end."""
 
-    def __init__(self, run: Run, owed: tuple[str, ...] = ()) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
-        self._owed = owed
         self._sites: list[Site] = []
 
     def work(self) -> RunEnd:
@@ -59,7 +58,8 @@ class Loop:
         return end
 
     def _turns(self, pool: ThreadPoolExecutor) -> RunEnd:
-        self._start()
+        with self._run.during("recovering"):
+            self._start()
         end = None
         while end is None or self._run.flights:
             if end is not None or len(self._run.flights) == self._run.plan.workers:
@@ -71,13 +71,10 @@ class Loop:
     def _start(self) -> None:
         """What earlier runs have left comes first (X-19, S-17, S-18)."""
         run = self._run
-        run.write(phase="recovering")
-        run.owed += self._owed
         for done in run.bench.reconcile(run.site):
             run.journal.say(done.sentence)
-            if isinstance(done.outcome, Landed) and run.plan.reviews:
-                run.owed.append(done.outcome.facts.attempt)
-        run.owed = list(dict.fromkeys(run.owed))
+            learn_late(run, done.outcome)
+        take_over_landed(run)
         recover_claims(run)
         block_worn_out(run)
         run.refresh_context(run.look(), now=True)
@@ -87,8 +84,7 @@ class Loop:
         run = self._run
         self._heed_wishes()
         self._land_waiting()
-        run.next_owed()
-        look = self._look()
+        look = look_again(run)
         view = run.view(look)
         decision = next_action(view, run.progress, run.plan.rules)
         if run.flights and not run.goes_beside(decision):
@@ -102,15 +98,6 @@ class Loop:
             return end
         return self._carry_out(decision, view, look, pool)
 
-    def _look(self) -> Look:
-        """Blocked beads whose ground has changed are open before anybody decides (S-10)."""
-        look = self._run.look()
-        reopened = list(reopen_changed(look))
-        for one in reopened:
-            self._run.journal.say(f"{one.bead} is open again: {one.reason}")
-            self._run.journal.note("reopened", bead=one.bead, reason=one.reason)
-        return self._run.look() if reopened else look
-
     def _carry_out(
         self, decision: Decision, view: View, look: Look, pool: ThreadPoolExecutor
     ) -> RunEnd | None:
@@ -122,11 +109,10 @@ class Loop:
                 return RunEnd(reason, _ENDS.get(ended, 1), decision)
             case Wait(reason=reason, until=until):
                 run.journal.say(reason)
-                run.write(phase="parked", parked_until=until)
                 if run.flights:
                     self._land_one()
                 else:
-                    self._rest(until)
+                    self._rest("parked", until)
                 return None
             case Begin(harness=harness) if harness != agent.harness:
                 run.journal.say(f"{agent.harness} cannot go on; {harness} takes over")
@@ -137,7 +123,7 @@ class Loop:
             future = pool.submit(fly, run.bench, site, flight.policy)
             run.flights[future] = flight
             future.add_done_callback(lambda _: self._sites.append(site))
-            run.write(phase="building")
+            run.write()
             return None
         try:
             with run.asking(agent, reviews=is_review):
@@ -171,34 +157,34 @@ class Loop:
     def _rest_or_end(self, decision: Decision, view: View) -> RunEnd | None:
         run = self._run
         if decision.until:
-            run.write(phase="cooling")
-            self._rest(decision.until)
+            self._rest("cooling", decision.until)
             return None
         is_asked = run.progress.stop_asked or decision.action not in (Action.STOP, Action.WAIT)
         if run.plan.watch and not is_asked and not run.is_counted_out:
-            run.write(phase="watching")
             self._watch(view)
             return None
         reason = decision.question or decision.least_power_explanation
         return RunEnd(reason, EXIT_CODES[decision.action], decision)
 
-    def _rest(self, until: str) -> None:
+    def _rest(self, phase: str, until: str) -> None:
         """A while, unless somebody changes the queue or asks us to stop."""
         site = self._run.site
         seen = identity_of(site.tracker.path)
-        while not self._is_over and identity_of(site.tracker.path) == seen:
-            left_s = seconds_between(site.clock.stamp(), until)
-            if left_s is None or left_s <= 0:
-                return
-            site.clock.sleep(min(left_s, _POLL_S))
+        with self._run.during(phase):
+            while not self._is_over and identity_of(site.tracker.path) == seen:
+                left_s = seconds_between(site.clock.stamp(), until)
+                if left_s is None or left_s <= 0:
+                    return
+                site.clock.sleep(min(left_s, _POLL_S))
 
     def _watch(self, view: View) -> None:
         """Until queue or documents are not what they were; nobody is asked anything (S-33)."""
         run = self._run
-        while not self._is_over:
-            run.site.clock.sleep(_WATCH_S)
-            if changed(run.view(run.look()), now="") != changed(view, now=""):
-                return
+        with run.during("watching"):
+            while not self._is_over:
+                run.site.clock.sleep(_WATCH_S)
+                if changed(run.view(run.look()), now="") != changed(view, now=""):
+                    return
 
     @property
     def _is_over(self) -> bool:
@@ -212,9 +198,9 @@ class Loop:
         project = run.site.project
         if controls.is_asked(project, controls.Wish.PAUSE) and not self._is_over:
             run.journal.say("paused; go on with: helix resume")
-            run.write(phase="paused")
-            while controls.is_asked(project, controls.Wish.PAUSE) and not self._is_over:
-                run.site.clock.sleep(_POLL_S)
+            with run.during("paused"):
+                while controls.is_asked(project, controls.Wish.PAUSE) and not self._is_over:
+                    run.site.clock.sleep(_POLL_S)
         if self._is_over:
             run.progress = steps.stop(run.progress)
 
@@ -225,8 +211,9 @@ class Loop:
         run = self._run
         for outcome in run.bench.land_waiting(run.site):
             run.journal.say(f"{listed(outcome.facts.beads)} had waited to land: {outcome.status}")
-            if isinstance(outcome, Landed) and run.plan.reviews:
-                run.owed.append(outcome.facts.attempt)
+            if isinstance(outcome, Landed):
+                learn_late(run, outcome)
+                take_over_landed(run)
 
     def _finish(self, end: RunEnd) -> None:
         run = self._run

@@ -12,7 +12,9 @@ from helix.policy import progress as steps
 from helix.policy.model import Action, Checked, Gap
 from helix.policy.review import Clean
 from helix.policy.trailers import Unreadable
+from helix.supervisor import reviews
 from helix.supervisor.cycle import recover_claims, told
+from helix.supervisor.measuring import trace_failures
 from helix.supervisor.run import RunEnd
 from helix.work import file_review
 
@@ -20,13 +22,18 @@ if TYPE_CHECKING:
     from helix.actions.model import Pass
     from helix.policy.model import Decision, View
     from helix.supervisor.run import Run
+    from helix.work import ReviewOf
 
 FAILED, PERSON = 1, 4
 
 
 def carry_out(run: Run, decision: Decision, view: View) -> RunEnd | None:
     """One pass and what follows from it; an end if the run must not go on."""
-    run.write(phase=str(decision.action))
+    with run.during(str(decision.action)):
+        return _carried_out(run, decision, view)
+
+
+def _carried_out(run: Run, decision: Decision, view: View) -> RunEnd | None:
     match decision.action:
         case Action.CHECK if decision.recovers:
             run.progress = steps.after_recovery(run.progress, recover_claims(run))
@@ -100,6 +107,7 @@ def _review(run: Run, decision: Decision, view: View) -> RunEnd | None:
     run.journal.remark(seen.sentence)
     if isinstance(seen.verdict, Unreadable):
         return RunEnd(seen.sentence, PERSON, decision)
+    _ask(run, seen)
     run.progress = steps.after_pass(
         run.progress, decision, view, has_changed=seen.filed.has_changed
     )
@@ -112,6 +120,7 @@ def _review_attempt(run: Run, decision: Decision) -> RunEnd | None:
     if seen is None:
         run.journal.say(f"the review of attempt {attempt} is owed, but its record is gone")
         run.progress = steps.after_review(run.progress, Clean())
+        reviews.forget(run.site.project, attempt)
         return None
     run.journal.note("review", attempt=attempt, verdict=type(seen.verdict).__name__.lower())
     run.journal.remark(f"{', '.join(seen.beads)}: {seen.sentence}")
@@ -120,9 +129,8 @@ def _review_attempt(run: Run, decision: Decision) -> RunEnd | None:
         if run.is_parked(run.desk.reviewer):
             return None  # it is still owed
         return RunEnd(seen.sentence, PERSON, decision)
-    if seen.filed.question:
-        gap = Gap("findings about findings go too deep", seen.filed.question)
-        run.progress = steps.ask_person(run.progress, gap)
+    reviews.forget(run.site.project, attempt)
+    _ask(run, seen)
     if flight := run.landed.pop(attempt, None):
         word = "COMPLETE" if isinstance(seen.verdict, Clean) else "FINDINGS"
         told(run, flight, word, reason=seen.sentence)
@@ -145,12 +153,21 @@ def _review_epic(run: Run, decision: Decision, view: View) -> RunEnd | None:
     run.journal.say(f"{epic} is closed: all its children are")
     run.journal.note("epic-closed", epic=epic)
     run.progress = steps.after_epic(run.progress, epic, view)
+    trace_failures(run, epic)
     scope = link_of(row, "spec-id")
     if not run.plan.reviews or not scope:
         return None
     seen = file_review(run.desk, run.bench.review_scope(run.desk, scope), (epic,))
     run.journal.remark(f"{epic}: {seen.sentence}")
+    _ask(run, seen)
     return RunEnd(seen.sentence, PERSON, decision) if isinstance(seen.verdict, Unreadable) else None
+
+
+def _ask(run: Run, seen: ReviewOf) -> None:
+    """A chain of findings about findings is a person's to end (S-13)."""
+    if seen.filed.question:
+        gap = Gap("findings about findings go too deep", seen.filed.question)
+        run.progress = steps.ask_person(run.progress, gap)
 
 
 def failed_pass(run: Run, decision: Decision, problem: DdxError, view: View) -> None:

@@ -10,10 +10,12 @@ from ddx.execution.budget import spent_on
 from ddx.execution.orders import is_spent, tightened
 from ddx.values import changed, value
 from helix.actions.check import state_hash
+from helix.policy import progress as steps
 from helix.policy.model import Action, Progress
 from helix.supervisor.bench import Bench
 from helix.supervisor.blockers import Blocker
 from helix.supervisor.context import EVERY, write_context
+from helix.supervisor.reviews import forget, read_promises
 from helix.supervisor.view import Look, read_view
 
 if TYPE_CHECKING:
@@ -24,13 +26,14 @@ if TYPE_CHECKING:
     from ddx.execution.orders import Orders
     from ddx.execution.work import Site
     from helix.actions.scope import Scope
+    from helix.actions.upstream import Memory
     from helix.desk import Agent, Desk
+    from helix.meter import Meter
     from helix.policy.model import Candidate, Decision, Rules, View
+    from helix.slider import Slider
     from helix.supervisor.journal import Journal
-    from helix.supervisor.meter import Meter
     from helix.supervisor.notify import Bell
     from helix.supervisor.state import StateFile
-    from helix.supervisor.upstream import Memory
     from helix.work import BuildPolicy
 
 
@@ -40,6 +43,7 @@ class Plan:
 
     rules: Rules
     orders: Orders
+    slider: Slider
     reviews: bool = True
     review_threshold: int = 0
     orphan_threshold_s: float = 7200.0
@@ -103,8 +107,6 @@ class Run:
         self.bell = bell
         """Tells people who are not looking (S-26a)."""
         self.progress = Progress()
-        self.owed: list[str] = []
-        """Attempts whose review comes after the pending one (S-17)."""
         self.flights: dict[Future[Outcome | Idle], Flight] = {}
         self.landed: dict[str, Flight] = {}
         """Attempts of this run that wait for their review."""
@@ -114,6 +116,8 @@ class Run:
         self.context = ""
         self._context_of = ("", 0)
         self.winding_down = False
+        self._doing = ""
+        """What the loop's own thread is at, besides starting attempts and waiting for them."""
         self._mutex = threading.Lock()
 
     @property
@@ -189,16 +193,31 @@ class Run:
                 seconds=self.spent_s.get(bead.id, 0.0),
             )
 
-    def next_owed(self) -> None:
-        """The next review that is owed becomes the pending one; where reviews are off, it waits."""
-        if self.plan.reviews and self.owed and not self.progress.pending_review:
-            self.progress = changed(self.progress, pending_review=self.owed.pop(0))
+    def owe_landed(self) -> None:
+        """What landed and was promised a review, by this run or by one that died (S-17)."""
+        if not self.plan.reviews:
+            return
+        promises = read_promises(
+            self.site.project,
+            threshold=self.plan.review_threshold,
+            flying=[flight.policy.attempt for flight in self.flights.values()],
+            landed=lambda attempt: self.bench.landed(self.site, attempt),
+        )
+        for attempt in promises.void:
+            forget(self.site.project, attempt)
+        for attempt in promises.owed:
+            self.progress = steps.owe_review(self.progress, attempt)
 
-    def owe_later(self) -> None:
-        """The pending review waits: another one is about to take its place."""
-        if self.progress.pending_review:
-            self.owed.insert(0, self.progress.pending_review)
-            self.progress = changed(self.progress, pending_review="")
+    @contextmanager
+    def during(self, phase: str) -> Iterator[None]:
+        """Inside, the state names this phase; afterwards again what flies (S-24)."""
+        before, self._doing = self._doing, phase
+        try:
+            self.write()
+            yield
+        finally:
+            self._doing = before
+        self.write()
 
     def write(self, **fields: Any) -> None:
         """The state as of this boundary (S-24); attempts write it when they begin."""
@@ -212,6 +231,7 @@ class Run:
         progress, usage = self.progress, self.meter.usage
         flights = list(self.flights.values())
         return {
+            "phase": self._doing or ("building" if flights else "between cycles"),
             "current_bead": flights[0].ids[0] if flights else "",
             "current_attempt": flights[0].policy.attempt if flights else "",
             "focused_epic": progress.focus,
@@ -222,7 +242,7 @@ class Run:
             "total_tokens": usage.tokens,
             "total_cost_usd": usage.cost_usd,
             "pending_review": progress.pending_review,
-            "owed_reviews": (*progress.owed_reviews, *self.owed),
+            "owed_reviews": progress.owed_reviews,
             "blockers": tuple(it.as_row() for it in self.blockers.values()),
             "attempts": tuple(
                 {"attempt": it.policy.attempt, "beads": list(it.ids), "since": it.began_at}

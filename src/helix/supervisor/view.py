@@ -28,8 +28,8 @@ from ddx.tracker.model import (
 from ddx.tracker.pending import PENDING, held_by_pending
 from ddx.tracker.queue import Blocker, Surroundings, blocker, ready_for_execution, unfinished
 from ddx.values import changed
+from helix.actions.upstream import Upstream
 from helix.policy.model import Candidate, Cooling, Gap, Intent, Request, View
-from helix.supervisor.upstream import Upstream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from ddx.tracker.model import Row
     from ddx.tracker.snapshot import Snapshot
     from helix.actions.scope import Scope
+    from helix.actions.upstream import Memory
     from helix.desk import Desk
-    from helix.supervisor.upstream import Memory
 
 MOST_GAPS = 20
 _INTENT = "intent:"
@@ -229,8 +229,24 @@ class Look:
         """Open beads whose documents changed since somebody looked (S-3)."""
         for bead_id, row in self.rows.items():
             is_held = bead_id in self.around.held or bead_id in self._busy
-            if status_of(row) == "open" and not is_held and self.upstream.has_moved(row):
+            if status_of(row) != "open" or is_held or not self.upstream.has_moved(row):
+                continue
+            if self.upstream.has_moved(row, awaited=self._awaited(bead_id)):
                 yield bead_id
+
+    def _awaited(self, bead_id: str) -> frozenset[str]:
+        """Documents of the closed beads that came before this one, however far back."""
+        found: set[str] = set()
+        unseen, seen = [bead_id], {bead_id}
+        while unseen:
+            for before in self.snapshot.waits_for(unseen.pop()):
+                row = self.snapshot.find(before)
+                if before in seen or row is None or status_of(row) not in FINISHED:
+                    continue
+                seen.add(before)
+                unseen.append(before)
+                found |= self.upstream.named(row)
+        return frozenset(found)
 
     def requests(self) -> Iterator[Request]:
         known = {str(intent): intent for intent in Intent}

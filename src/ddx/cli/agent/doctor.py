@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddx.cli.agent.list import USED, examine, harness_row
+from ddx.cli.agent.list import USED, harness_row
 from ddx.cli.place import CLOCK, here, settings
 from ddx.console.screen import answer, bold, say
 from ddx.console.spec import JSON, Argument, Command, Flag
@@ -15,16 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ddx.cli.agent.list import Examined
     from ddx.execution.checkup import Finding
     from ddx.harnesses.base import Reply
+    from ddx.harnesses.examining import Examined
     from ddx.project import Project
     from ddx.settings import Settings
 
 SOMETHING_FOUND = 1
 PROMPT = "This is a test of the connection. Do not use any tool. Answer with the one word: ready"
-SCRIPTED = ("script", "replay")
-"""These say what a file tells them, and are always there."""
 _LONGEST_SENTENCE = 600
 
 
@@ -38,6 +36,7 @@ class Asked:
 
 def run(*, name: tuple[str, ...], ask: bool, json: bool) -> int:
     from ddx.execution.checkup import examine_surroundings
+    from ddx.harnesses.examining import examine
 
     project = here()
     found = settings(project)
@@ -64,6 +63,8 @@ def run(*, name: tuple[str, ...], ask: bool, json: bool) -> int:
 
 def _counts(item: Examined, found: Settings) -> bool:
     """An agent that is installed, or that a file of the project or the user names."""
+    from ddx.harnesses.examining import SCRIPTED
+
     return item.kind not in SCRIPTED and (item.is_installed or item.name in found.harnesses)
 
 
@@ -99,6 +100,7 @@ def _ask(project: Project, found: Settings, harnesses: Sequence[Examined]) -> li
     from ddx.cli.place import tell
     from ddx.execution.prompting import ask_once
     from ddx.execution.work import open_site
+    from ddx.harnesses.examining import SCRIPTED
     from ddx.harnesses.registry import resolve_model
     from ddx.supervision import StopRequest
 

@@ -11,11 +11,11 @@ from ddx.cli.place import CLOCK, settings, tell
 from ddx.console.screen import answer, say
 from ddx.errors import DdxError, NotFound, UsageError
 from ddx.execution.draining import Drain, prepare_plainly
-from ddx.execution.model import Idle, Landed, NoChanges, Preserved, is_completed, word_of
+from ddx.execution.model import Idle, is_completed, word_of
 from ddx.execution.orders import Ended, spoken_usage
 from ddx.execution.reconciling import reconcile
 from ddx.execution.relanding import land_kept, land_pending
-from ddx.execution.results import result_row
+from ddx.execution.results import result_row, spoken_outcome
 from ddx.execution.work import open_site, work_one
 from ddx.git import uncommitted
 from ddx.harnesses.base import Usage
@@ -169,27 +169,8 @@ def _lost(idle: Idle) -> DdxError:
 
 
 def _print(outcome: Outcome) -> None:
-    facts = outcome.facts
-    beads = listed(facts.beads)
-    say(f"{beads}: {word_of(outcome).replace('_', ' ')}, {str(outcome.status).replace('_', ' ')}")
-    match outcome:
-        case Landed(commit=commit, left_open=left_open):
-            branch = facts.target.removeprefix("refs/heads/")
-            say(f"  {commit[:12]} on {branch}; {_counted(len(facts.checks), 'check')} passed")
-            if left_open:
-                say(f"  left open: {shown(left_open)}")
-        case NoChanges(left_open=left_open) if left_open:
-            say(f"  left open: {shown(left_open)}")
-        case Preserved(ref=ref):
-            say(f"  {shown(facts.reason)}")
-            say(f"  kept at {ref}")
-        case _:
-            say(f"  {shown(facts.reason)}")
-    say(f"  {spoken_usage(facts.usage)}; the story: ddx agent log {facts.attempt}")
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    for line in spoken_outcome(outcome):
+        say(line)
 
 
 def _sum_up(done: Drained) -> None:

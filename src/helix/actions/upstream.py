@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from ddx.execution.governing import Governing, govern
@@ -46,14 +46,22 @@ class Upstream:
     def paths(self, row: Row) -> frozenset[str]:
         return frozenset(item.path for item in self.documents(row))
 
-    def has_moved(self, row: Row) -> bool:
-        """Did a document change since somebody looked, or since this run first saw the bead?"""
+    def has_moved(self, row: Row, *, awaited: Collection[str] = ()) -> bool:
+        """Did a document change since somebody looked, or since this run first saw the bead?
+
+        What it has `awaited`, because a bead before it was there to change it, is no surprise.
+        """
         now = self.hashes(row)
         seen = seen_hashes(row)
         if seen is None:
             named = (*links_of(row, "spec-id"), *links_of(row, "refs"))
             seen = self._memory.setdefault((text_of(row, "id"), named), now)
-        return seen != now
+        return any(seen.get(name) != now.get(name) for name in {*seen, *now} if name not in awaited)
+
+    def named(self, row: Row) -> frozenset[str]:
+        """The documents that the bead itself is about."""
+        places = (self._graph.find(name.partition("#")[0]) for name in links_of(row, "spec-id"))
+        return frozenset(self._graph.ids[n] for n in places if n is not None)
 
     def missing(self, row: Row) -> str:
         """The spec-id that no document has; empty where there are no documents at all (S-3)."""

@@ -33,14 +33,20 @@ class Holder:
     pid_start: str
     since: str
 
+    @property
+    def name(self) -> str:
+        """Of this run and of no other; wishes are addressed to it."""
+        return f"{self.pid} {self.since}"
+
 
 @contextmanager
-def only_run(project: Project, clock: Clock) -> Iterator[None]:
+def only_run(project: Project, clock: Clock) -> Iterator[Holder]:
     """Ours alone inside. A run that died holds nothing: the kernel let go of its mark."""
     if not os.path.isdir(project.ddx()):
         raise NotFound(f"{project.root} has no tracker yet", hint="make one: ddx bead init")
     pid = os.getpid()
-    note = f"{started_at(pid) or '-'} {clock.stamp()}"
+    us = Holder(pid, started_at(pid), clock.stamp())
+    note = f"{us.pid_start or '-'} {us.since}"
     lock = Lock(project.ddx(*MARK), wait_s=0, clock=clock, command=note)
     try:
         lock.__enter__()
@@ -50,7 +56,7 @@ def only_run(project: Project, clock: Clock) -> Iterator[None]:
             hint="see it: helix status; or ask it to stop: helix stop",
         ) from None
     try:
-        yield
+        yield us
     finally:
         lock.__exit__(None, None, None)
 

@@ -1,0 +1,37 @@
+"""`helix install`"""
+
+from __future__ import annotations
+
+from ddx.console.screen import answer, say
+from ddx.console.spec import JSON, Command, Flag
+
+
+def run(*, skills_only: bool, remove: bool, json: bool) -> int:
+    from ddx.errors import UsageError
+    from helix.installing import launchers
+
+    if remove and skills_only:
+        raise UsageError("--remove and --skills-only exclude each other")
+    done = list(launchers.remove() if remove else launchers.install(skills_only=skills_only))
+    if json:
+        answer({"done": done})
+        return 0
+    for sentence in done:
+        say(sentence)
+    if not done:
+        say("there was nothing of ours" if remove else "everything is in its place already")
+    return 0
+
+
+COMMAND = Command(
+    "install",
+    "Link the skills for agents and put helix and ddx on the PATH; --remove undoes just that.",
+    run,
+    "helix install --skills-only",
+    flags=(
+        Flag("--skills-only", "link the skills; write no launchers", kind="switch"),
+        Flag("--remove", "take away what an earlier install put here, and nothing else", "switch"),
+        JSON,
+    ),
+    schema="helix-install",
+)

@@ -1,0 +1,116 @@
+"""`helix measure`"""
+
+from __future__ import annotations
+
+from ddx.console.screen import answer, say
+from ddx.console.spec import JSON, Command
+from ddx.text import listed, shown_on_one_line
+from helix.cli.opening import SCOPE, Interruption, hear, tell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ddx.project import Project
+    from helix.verification.measure import Measured
+
+FAILED = 1
+_MOST_SHOWN = 20
+
+
+def run(*, scope: str | None, json: bool) -> int:
+    import os
+
+    from ddx.clock import SYSTEM_CLOCK
+    from ddx.environment import ATTEMPT, variable
+    from ddx.execution.reconciling import reconcile
+    from ddx.execution.work import open_site
+    from ddx.project import find_project
+    from ddx.supervision import StopRequest
+    from helix.actions.scope import resolve_scope
+    from helix.slider import read_slider
+    from helix.verification.measure import measure, summary_row
+
+    stop = StopRequest()
+    project = find_project(os.getcwd())
+    slider = read_slider(project, clock=SYSTEM_CLOCK)
+    site = open_site(project, hear, stop=stop, clock=SYSTEM_CLOCK, tell=tell)
+    about = resolve_scope(site, scope or "")
+    # What an attempt on another project says of itself is not meant for us (X-5).
+    folder = "" if variable(ATTEMPT) else variable("DDX_EVIDENCE_DIR")
+    interruption = Interruption(stop)
+    with interruption:
+        for done in reconcile(site):
+            tell(done.sentence)
+        measured = measure(
+            site, slider, about, evidence_dir=os.path.abspath(folder) if folder else ""
+        )
+    for remark in measured.remarks:
+        tell(remark)
+    if json:
+        answer({**summary_row(measured), "path": _place(project, measured.path)})
+    else:
+        for line in _summary(project, measured):
+            say(line)
+    return interruption.code or (0 if measured.passed else FAILED)
+
+
+def _summary(project: Project, measured: Measured) -> Iterator[str]:
+    if measured.was_interrupted:
+        yield f"interrupted: {measured.branch} was not measured, and nothing was changed"
+        return
+    word = "passed" if measured.passed else "failed"
+    counts = [f"{count} {state}" for state, count in measured.counts.items() if count]
+    tests = (
+        f"{_counted(len(measured.tests), 'test')} ({', '.join(counts)})" if counts else "no test"
+    )
+    checks = _counted(len(measured.checks), "check")
+    yield f"{word}: {measured.branch} at {measured.commit[:12]}; {checks}, {tests}"
+    if not measured.checks:
+        yield "  nothing that landed here can be measured, and that proves nothing"
+    yield from _bounded([_check(it.name, it.reason) for it in measured.checks if not it.passed])
+    yield from _bounded([f"  problem  {shown_on_one_line(it)}" for it in measured.problems])
+    yield from _bounded(
+        [
+            f"  test     {test.located.id}  {test.spec.document or 'no spec ref'}"
+            for test in measured.failures
+        ]
+    )
+    for what, ids in (
+        ("filed", measured.created),
+        ("told again", measured.updated),
+        ("closed", measured.closed),
+    ):
+        if ids:
+            yield f"{what}: {listed(ids)}"
+    yield f"evidence: {_place(project, measured.path)}"
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _check(name: str, reason: str) -> str:
+    return f"  check    {shown_on_one_line(name)}: {shown_on_one_line(reason)}"
+
+
+def _bounded(lines: list[str]) -> Iterator[str]:
+    yield from lines[:_MOST_SHOWN]
+    if len(lines) > _MOST_SHOWN:
+        yield f"  ... and {len(lines) - _MOST_SHOWN} more"
+
+
+def _place(project: Project, path: str) -> str:
+    """From the project's root, if it lies there."""
+    return path.removeprefix(f"{project.root}/")
+
+
+COMMAND = Command(
+    "measure",
+    "Prove what landed once more, at the tip, and file a bead for each test that fails.",
+    run,
+    "helix measure FEAT-003",
+    arguments=(SCOPE,),
+    flags=(JSON,),
+    schema="helix-measured",
+)

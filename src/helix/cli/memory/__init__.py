@@ -1,0 +1,1 @@
+"""`helix memory`: one module a command."""

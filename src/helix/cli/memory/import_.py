@@ -1,0 +1,72 @@
+"""`helix memory import`"""
+
+from __future__ import annotations
+
+import sys
+
+from ddx.console.screen import answer, say
+from ddx.console.spec import JSON, Argument, Command
+from ddx.errors import CorruptFile, NotFound, Refused
+from ddx.text import counted
+from helix.cli.memory.session import open_session, tell
+
+REJECTED = 1
+_MOST_SHOWN = 20
+
+
+def run(*, file: str, json: bool) -> int:
+    from helix.memory.interchange import import_rows
+
+    text = _read(file)
+    with open_session(writes="importing memories") as session:
+        done = import_rows(session.store, text, session.wits().masker, where=file, now=session.now)
+    for line in done.rejected[:_MOST_SHOWN]:
+        tell(f"{file}:{line.number}: not imported: {line.reason}")
+    if len(done.rejected) > _MOST_SHOWN:
+        tell(f"{len(done.rejected) - _MOST_SHOWN} more lines were not imported")
+    if json:
+        answer(
+            {
+                "added": list(done.added),
+                "merged": list(done.merged),
+                "rejected": [{"line": it.number, "reason": it.reason} for it in done.rejected],
+                "edges": done.edges,
+            }
+        )
+    else:
+        say(
+            f"{len(done.added)} added, {len(done.merged)} known already,"
+            f" {counted(done.edges, 'relationship')}, {len(done.rejected)} rejected"
+        )
+    return REJECTED if done.rejected else 0
+
+
+def _read(file: str) -> str:
+    from helix.memory.interchange import LARGEST_FILE
+
+    try:
+        if file == "-":
+            content = sys.stdin.buffer.read(LARGEST_FILE + 1)
+        else:
+            with open(file, "rb") as source:
+                content = source.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        hint = "make one: helix memory export FILE"
+        raise NotFound(f"there is no file {file}", hint=hint) from None
+    if len(content) > LARGEST_FILE:
+        raise Refused(f"{file} is larger than {LARGEST_FILE >> 20} MB; nothing was imported")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise CorruptFile(f"{file} is not UTF-8 at byte {problem.start + 1}") from None
+
+
+COMMAND = Command(
+    "memory import",
+    "Take memories over from lines of JSON; what is known already stays as it is.",
+    run,
+    "helix memory import memories.jsonl",
+    arguments=(Argument("file", "the file to read, `-` for stdin"),),
+    flags=(JSON,),
+    schema="memory-imported",
+)

@@ -1,0 +1,31 @@
+"""`helix memory unpin`"""
+
+from __future__ import annotations
+
+from ddx.console.screen import answer, say
+from ddx.console.spec import JSON, Command
+from helix.cli.memory.session import NAME, open_session
+
+
+def run(*, name: str, json: bool) -> int:
+    from helix.memory.interchange import memory_row
+    from helix.memory.tending import pin
+
+    with open_session(writes="pinning memories") as session:
+        memory = pin(session.store, name, pinned=False)
+    if json:
+        answer(memory_row(memory))
+    else:
+        say(f"{memory.name} is unpinned")
+    return 0
+
+
+COMMAND = Command(
+    "memory unpin",
+    "Let a pinned memory be judged like any other.",
+    run,
+    "helix memory unpin a-name",
+    arguments=(NAME,),
+    flags=(JSON,),
+    schema="memory-pinned",
+)

@@ -1,0 +1,117 @@
+"""`helix trace`"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ddx.clock import SYSTEM_CLOCK
+from ddx.console.screen import answer, bold, dim, on_terminal, say, screen_width, when
+from ddx.console.spec import JSON, Argument, Command
+from ddx.project import find_project
+from ddx.text import cut, listed, shown_on_one_line
+from helix.cli.control import tell
+from helix.cli.looking import open_to_look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from helix.verification.threads import Node
+    from helix.verification.trace import Trace
+
+_SHORT = 12
+_MOST_LINES = 500
+_NARROWEST = 40
+_TITLE = 60
+
+
+def run(*, what: str, json: bool) -> int:
+    from helix.verification.trace import Tracer
+
+    site = open_to_look(find_project(os.getcwd()), "helix trace")
+    trace = Tracer(site).trace(what.strip())
+    for problem in trace.unreadable:
+        tell(f"{problem}; it is left out")
+    if json:
+        answer(_row(trace))
+    else:
+        _print(trace)
+    return 0
+
+
+def _row(trace: Trace) -> dict[str, Any]:
+    return {
+        "subject": _node({**trace.subject.__dict__}),
+        "requirements": list(trace.requirements),
+        "commits": list(trace.commits),
+        "above": [_node(node.__dict__) for node in trace.above],
+        "below": [_node(node.__dict__) for node in trace.below],
+        "remarks": list(trace.remarks),
+    }
+
+
+def _node(facts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **facts,
+        "at": facts["at"] or None,
+        "children": [_node(child.__dict__) for child in facts["children"]],
+    }
+
+
+def _print(trace: Trace) -> None:
+    subject = trace.subject
+    say(bold(f"{subject.kind} {_name(subject)}"), f"  {shown_on_one_line(subject.title)}")
+    said = [subject.note, when(subject.at, now=SYSTEM_CLOCK.stamp()) if subject.at else ""]
+    if any(said):
+        say(dim(shown_on_one_line(", ".join(filter(None, said)))))
+    for remark in trace.remarks:
+        say(shown_on_one_line(remark))
+    if reasons := [doc_id for doc_id in trace.requirements if doc_id != subject.id]:
+        say(f"because of {listed(reasons)}")
+    for title, nodes in (("above", trace.above), ("below", trace.below)):
+        if nodes:
+            say()
+            say(dim(title))
+            _draw(nodes)
+    if not trace.above and not trace.below:
+        say("nothing is linked to it yet")
+
+
+def _draw(nodes: Sequence[Node]) -> None:
+    lines = list(_lines(nodes, ""))
+    room = max(screen_width(), _NARROWEST) if on_terminal() else 0
+    for line in lines[:_MOST_LINES]:
+        say(cut(line, room) if room else line)
+    if len(lines) > _MOST_LINES:
+        say(f"... {len(lines) - _MOST_LINES:,} more lines; --json gives them all")
+
+
+def _lines(nodes: Sequence[Node], margin: str) -> Iterator[str]:
+    for place, node in enumerate(nodes):
+        is_last = place == len(nodes) - 1
+        yield f"{margin}{'└── ' if is_last else '├── '}{_line(node)}"
+        yield from _lines(node.children, f"{margin}{'    ' if is_last else '│   '}")
+
+
+def _line(node: Node) -> str:
+    title = cut(shown_on_one_line(node.title), _TITLE)
+    note = f"({shown_on_one_line(node.note)})" if node.note else ""
+    again = "(see above)" if node.is_repeated else ""
+    return "  ".join(filter(None, (f"{node.kind} {_name(node)}", title, note, again)))
+
+
+def _name(node: Node) -> str:
+    from helix.verification.threads import COMMIT
+
+    return node.id[:_SHORT] if node.kind == COMMIT else shown_on_one_line(node.id)
+
+
+COMMAND = Command(
+    "trace",
+    "Follow a requirement down to its commits, or a commit up to the requirement behind it.",
+    run,
+    "helix trace FEAT-001",
+    arguments=(Argument("what", "a document or a part of one, a bead, an attempt, or a commit"),),
+    flags=(JSON,),
+    schema="helix-trace",
+)

@@ -1,0 +1,30 @@
+"""What `hooks/run` starts: one hook, whose troubles are one line on stderr and no more (O-11)."""
+
+import sys
+
+
+def main(words: list[str]) -> None:
+    try:
+        from helix.hooks.events import read_event
+        from helix.hooks.pre_tool_use import pre_tool_use
+        from helix.hooks.session_start import session_start
+
+        hooks = {"session-start": session_start, "pre-tool-use": pre_tool_use}
+        name = words[0] if words else ""
+        if name not in hooks:
+            known = ", ".join(hooks)
+            print(f"helix: there is no hook {name!r}; hooks are {known}", file=sys.stderr)
+            return
+        if line := hooks[name](read_event(sys.stdin.buffer)):
+            print(line)
+    except Exception as problem:  # whatever it is, the tool call goes on
+        print(f"helix: the hook could not do its work: {problem}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    if not __package__:
+        sys.path.insert(0, __file__.rsplit("/", 3)[0])
+    if sys.flags.no_site:
+        environment = sys.executable.rsplit("/", 2)[0]
+        sys.path.append(f"{environment}/lib/python3.{sys.version_info.minor}/site-packages")
+    main(sys.argv[1:])

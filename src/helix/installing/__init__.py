@@ -1,0 +1,1 @@
+"""Putting HELIX into a repository and onto a machine, and taking it away again."""

@@ -1,0 +1,121 @@
+"""A repository made ready for HELIX: what is missing is made, what is there stays (P-5)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ddx.errors import Refused
+from ddx.files import add_lines, replace
+from ddx.git import common_folder
+from ddx.graph.cache import load_graph
+from ddx.graph.creation import create_document
+from ddx.settings import read_settings
+from ddx.tracker.setup import set_up
+from ddx.trust import grant
+from helix.folder import own_folder, path_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ddx.clock import Clock
+    from ddx.project import Project
+    from ddx.tracker.store import Tracker
+
+AGENTS = "AGENTS.md"
+BEGIN = "<!-- helix: from here to the other mark this is kept by `helix init` -->"
+END = "<!-- helix: end -->"
+_SECTION = f"""\
+{BEGIN}
+## Work in this repository
+
+Work is a queue of beads in `.ddx/`; what they must come to stands in documents under `docs/helix/`.
+
+```sh
+ddx bead ready              # what can be done now
+ddx bead take               # claim the first of it; then edit, run its checks, commit
+ddx bead close ID           # done, and proven
+ddx doc show ID             # the document that governs a bead
+helix status                # what needs a person, what runs, what is blocked
+helix input "<request>"     # turn a wish into beads, in the right order
+```
+
+A document above has the last word over one below and over code. Do not edit `.ddx/` by hand.
+{END}
+"""
+_LOGS = "/.helix-logs/\n"
+_LARGEST = 1 << 20
+
+
+def set_up_repository(
+    project: Project,
+    tracker: Tracker,
+    *,
+    launcher: str,
+    clock: Clock,
+    documents: str = "",
+    trust: bool = False,
+) -> Iterator[str]:
+    """A sentence for each thing made; a second time there is none.
+
+    `documents` is the title of a product to begin vision and requirements for; empty: none.
+    """
+    if not common_folder(project.root):
+        raise Refused(f"{project.root} is no git repository", hint="git init, then: helix init")
+    yield from set_up(project, tracker, launcher=launcher)
+    if not os.path.isdir(path_in(project)):
+        yield f"made {path_in(project)}"
+    own_folder(project)
+    if add_lines(os.path.join(project.root, ".gitignore"), _LOGS):
+        yield f"told git to leave .helix-logs alone ({os.path.join(project.root, '.gitignore')})"
+    if _write_section(os.path.join(project.root, AGENTS)):
+        yield f"wrote a section for agents into {os.path.join(project.root, AGENTS)}"
+    if documents:
+        yield from _begin_documents(project, documents, clock=clock)
+    if trust and grant(project):
+        yield f"{project.root} is trusted now"
+
+
+def _write_section(path: str) -> bool:
+    """Ours is what stands between the marks; every other byte stays."""
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            there = file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        there = ""
+    except UnicodeDecodeError:
+        raise Refused(f"{path} is no UTF-8, so no section was added") from None
+    if len(there) > _LARGEST:
+        raise Refused(f"{path} is longer than {_LARGEST:,} characters")
+    wanted = _with_section(there, path)
+    if wanted == there:
+        return False
+    replace(path, (wanted.encode("utf-8"),))
+    return True
+
+
+def _with_section(there: str, path: str) -> str:
+    begins, ends = there.count(BEGIN), there.count(END)
+    if (begins, ends) == (0, 0):
+        gap = "" if not there else "\n" if there.endswith("\n") else "\n\n"
+        return f"{there}{gap}{_SECTION}"
+    before, _, rest = there.partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if (begins, ends) != (1, 1) or not mark:
+        raise Refused(
+            f"the marks of our section in {path} are torn: {begins} begin, {ends} end",
+            hint="remove them and what is between them, then: helix init",
+        )
+    return f"{before}{_SECTION.rstrip()}{after}"
+
+
+def _begin_documents(project: Project, title: str, *, clock: Clock) -> Iterator[str]:
+    """Vision and requirements, each unless there is one."""
+    roots = read_settings(project, clock=clock).document_roots
+    for kind, above in (("vision", ()), ("prd", ("vision",))):
+        graph = load_graph(project, roots, clock=clock)
+        if graph.find(kind) is None:
+            made = create_document(
+                project, roots, graph, kind, title, depends_on=above, clock=clock
+            )
+            yield f"began {made.path}: fill it in, it has the last word"

@@ -1,0 +1,221 @@
+"""One objective from where it stands to its end, phase by phase (O-6). It holds no rule.
+
+Whatever phase it dies in, the log says where it stood: the next driver goes on from there.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, assert_never
+
+from ddx.execution.orders import Stop
+from ddx.values import value
+from helix.objective.asking import Unanswered
+from helix.objective.building import Building, Halt
+from helix.objective.exploring import explore
+from helix.objective.observing import observe
+from helix.objective.plan import Broken, Plan, Unclear
+from helix.objective.planning import (
+    ANSWER,
+    FAILURE,
+    FILING,
+    close_epic,
+    file_noted,
+    file_plan,
+    make_plan,
+)
+from helix.objective.states import Event, State
+
+if TYPE_CHECKING:
+    from helix.objective.session import Session
+
+MOST_REPLANS = 2
+"""More plans than that do not help: a person must look."""
+MOST_ROUNDS = 3
+"""So often a planner may come back with questions."""
+ASKED, REPLANNED = "asked", "replanned"
+WAYS = ("replan", "skip", "abort")
+
+_ASKING = frozenset({State.EXPLORING, State.PLANNING, State.OBSERVING})
+_RESUME = "go on with: helix objective resume"
+
+
+@value
+class Conclusion:
+    """Why the driver stopped, and how the command ends because of it."""
+
+    reason: str
+    exit_code: int
+
+
+def drive(session: Session) -> Conclusion:
+    """On from the state that it is in, until it is done, has failed, or needs a person."""
+    orchestrator = session.orchestrator
+    while True:
+        if session.is_over and orchestrator.state not in (State.DONE, State.ERROR):
+            return Conclusion(f"interrupted while {orchestrator.state}; {_RESUME}", 0)
+        halt = _spent(session) if orchestrator.state in _ASKING else None
+        if halt is not None:
+            return Conclusion(halt.reason, halt.exit_code)
+        match orchestrator.state:
+            case State.INIT:
+                orchestrator.transition(Event.START)
+            case State.EXPLORING:
+                halt = _explore(session)
+            case State.EXPLORED:
+                orchestrator.transition(Event.START_PLANNING)
+            case State.PLANNING:
+                halt = _plan(session)
+            case State.PLANNED:
+                orchestrator.transition(Event.START_BUILDING)
+            case State.BUILDING:
+                halt = Building(session).work()
+            case State.STALLED:
+                halt = _unstall(session)
+            case State.BUILT:
+                orchestrator.transition(Event.START_OBSERVING)
+            case State.OBSERVING:
+                _observe(session)
+            case State.DONE:
+                return Conclusion(_spoken_end(session), 0)
+            case State.ERROR:
+                return Conclusion(_spoken_error(session), 1)
+            case other:
+                assert_never(other)
+        if halt is not None:
+            return Conclusion(halt.reason, halt.exit_code)
+
+
+def _spent(session: Session) -> Halt | None:
+    """Nobody is asked once the budget is used up or the harness is broken (X-7, X-8)."""
+    step = session.meter.step()
+    return Halt(f"{step.reason}; {_RESUME}", 1) if isinstance(step, Stop) else None
+
+
+def _explore(session: Session) -> Halt | None:
+    orchestrator = session.orchestrator
+    found = explore(session.desk, orchestrator, most=session.explorers, tell=session.tell)
+    if found is None:
+        return Halt(f"interrupted while exploring; {_RESUME}", 0)
+    files = found["targets"]["files"]
+    session.tell(f"explored: {len(files)} files matter")
+    orchestrator.transition(Event.EXPLORATION_COMPLETE, found)
+    return None
+
+
+# -- planning ------------------------------------------------------------------------------
+
+
+def _plan(session: Session) -> Halt | None:
+    desk, orchestrator = session.desk, session.orchestrator
+    if noted := orchestrator.fresh_notes(FILING):  # we died between the plan and its beads
+        orchestrator.transition(Event.TASKS_CREATED, file_noted(desk, orchestrator, noted[-1]))
+        return None
+    if halt := _ask_person(session):
+        return halt
+    session.tell("planning")
+    match make_plan(desk, orchestrator):
+        case Unanswered(reason=reason) if session.is_over:
+            return Halt(f"interrupted while planning; {_RESUME}", 0)
+        case Unanswered(reason=reason):
+            return Halt(f"there is no plan: {reason}; {_RESUME}", 1)
+        case Unclear(questions=questions):
+            orchestrator.note(ASKED, {"questions": list(questions)})
+            orchestrator.transition(Event.CLARIFY_NEEDED, {"questions": list(questions)})
+            return None
+        case Broken(cycles=cycles) if cycles:
+            edges = {one: [other] for ring in cycles for one, other in pairwise(ring)}
+            told = {"task_ids": list(edges), "dependencies": edges}
+            orchestrator.transition(Event.TASKS_CREATED, told)
+            return None
+        case Broken(reason=reason):
+            orchestrator.note(FAILURE, {"reason": f"a plan could not be carried out: {reason}"})
+            return Halt(f"the plan cannot be carried out: {reason}; {_RESUME}", 1)
+        case Plan(tasks=()):
+            orchestrator.transition(Event.TASKS_CREATED, {"task_ids": []})
+            return None
+        case Plan() as plan:
+            told = file_plan(desk, orchestrator, plan)
+            session.tell(f"planned: {len(plan.tasks)} tasks below {told['epic']}")
+            orchestrator.transition(Event.TASKS_CREATED, told)
+            return None
+
+
+def _ask_person(session: Session) -> Halt | None:
+    """The planner's questions, answered by flags or on a terminal; else it stops for them."""
+    orchestrator = session.orchestrator
+    questions = orchestrator.standing.questions
+    rounds = len(orchestrator.fresh_notes(ANSWER))
+    if rounds == len(orchestrator.fresh_notes(ASKED)):
+        return None
+    texts = () if rounds else session.wishes.answers
+    if not texts and session.choose is not None and rounds < MOST_ROUNDS:
+        texts = tuple(f"{it} {session.choose(it, ())}" for it in questions)
+    if not texts:
+        asked = "; ".join(questions)
+        return Halt(f"a person must answer: {asked} (helix objective resume --answer '...')", 4)
+    orchestrator.note(ANSWER, {"texts": list(texts)})
+    return None
+
+
+# -- a stall -------------------------------------------------------------------------------
+
+
+def _unstall(session: Session) -> Halt | None:
+    """Replan, skip or abort: as was said beforehand, else as a person says now."""
+    orchestrator = session.orchestrator
+    blocked = ", ".join(orchestrator.blocked or orchestrator.partial)
+    pending = ", ".join(orchestrator.standing.pending)
+    question = f"{pending} cannot go on because of {blocked or 'what is not in the plan'}"
+    way = session.wishes.on_stall
+    replans = len(orchestrator.notes(REPLANNED))
+    if way == "replan" and replans >= MOST_REPLANS:
+        session.tell(f"planned {replans + 1} times already")
+        way = ""
+    if not way and session.choose is not None:
+        way = session.choose(f"{question}: replan, skip or abort?", WAYS)
+    if way not in WAYS:
+        hint = "helix objective resume --on-stall replan, skip or abort"
+        return Halt(f"stalled: {question}; {hint}", 4)
+    if way == "replan":
+        orchestrator.note(REPLANNED, {"failures": _failures(session)})
+    orchestrator.transition(way, {"chosen": way})
+    return None
+
+
+def _failures(session: Session) -> list[str]:
+    return [str(note.get("reason", "")) for note in session.orchestrator.notes(FAILURE)]
+
+
+# -- the end -------------------------------------------------------------------------------
+
+
+def _observe(session: Session) -> None:
+    orchestrator = session.orchestrator
+    session.tell("observing")
+    told = observe(session.desk, orchestrator, tell=session.tell)
+    if not session.is_over:
+        if remark := close_epic(session.desk, orchestrator):
+            session.tell(remark)
+        orchestrator.transition(Event.OBSERVATION_COMPLETE, told)
+
+
+def _spoken_end(session: Session) -> str:
+    orchestrator = session.orchestrator
+    parts = [
+        f"{len(found)} {word}"
+        for word, found in (
+            ("delivered", orchestrator.completed),
+            ("partial", orchestrator.partial),
+            ("blocked", orchestrator.blocked),
+            ("skipped", orchestrator.skipped),
+        )
+        if found
+    ]
+    return f"done: {', '.join(parts) or 'nothing was to be done'}"
+
+
+def _spoken_error(session: Session) -> str:
+    reason = session.orchestrator.error_reason
+    said = f"{reason.name}. {reason.recovery}" if reason else "nobody knows why"
+    return f"it failed: {said}"

@@ -1,0 +1,105 @@
+"""`helix doctor`: each fault planted in turn is named with its cure, and no other (P-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.support.front_door import Person
+
+DOCUMENT = "---\nddx:\n  id: {id}\n  depends_on: [{above}]\n---\n# {id}\n"
+AGENT = "#!/bin/sh\necho '2.1.325 (Claude Code)'\n"
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Person:
+    """Somebody whose house is in order, agent included."""
+    person = Person(tmp_path)
+    person.begins_a_repository()
+    program = tmp_path / "bin/claude"
+    program.parent.mkdir()
+    program.write_text(AGENT)
+    program.chmod(0o755)
+    person.more = {"PATH": f"{program.parent}:/usr/local/bin:/usr/bin:/bin"}
+    person.helix("init", "--trust")
+    person.helix("install", "--skills-only")
+    return person
+
+
+def write(ada: Person, name: str, text: str | bytes) -> None:
+    path = ada.root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def bad(ada: Person, *words: str) -> dict[str, str]:
+    """What is not sound, each with its cure."""
+    found = ada.findings(*words)
+    return {name: f"{it['what']} -> {it['cure']}" for name, it in found.items() if not it["ok"]}
+
+
+def test_where_all_is_well_it_says_so_and_ends_with_0(ada):  # P-6
+    assert bad(ada) == {}
+    assert "mend" not in ada.helix("doctor")
+
+
+Plant = Callable[[Person], object]
+
+
+@pytest.mark.parametrize(
+    ("plant", "name", "said"),
+    [
+        (lambda it: write(it, ".ddx/beads.jsonl", "{not a bead\n"), "tracker", "ddx bead doctor"),
+        (lambda it: write(it, ".helix/slider-config.yaml", "speed: 9\n"), "settings", "speed"),
+        (lambda it: write(it, ".ddx/config.yaml", "a: b\n"), "settings", "config.yaml:1"),
+        (lambda it: write(it, ".helix/helix.db", b"rubbish" * 999), "memory", "helix.db"),
+        (
+            lambda it: write(it, "docs/helix/a.md", DOCUMENT.format(id="A", above="LOST-001")),
+            "documents",
+            "ddx doc validate",
+        ),
+        (lambda it: it.helix("trust", "--remove"), "trust", "helix trust"),
+        (
+            lambda it: (it.home / ".claude/skills/helix").unlink(),
+            "skills",
+            "helix install",
+        ),
+        (
+            lambda it: (Path(it.more["PATH"].partition(":")[0]) / "claude").unlink(),
+            "harness",
+            "ddx agent list",
+        ),
+        (lambda it: it.git("checkout", "-q", "--detach"), "head", "git"),
+        (
+            lambda it: write(it, ".ddx/config.yaml", "workspace: {root: /dev/null/x}\n"),
+            "workspaces",
+            "workspace",
+        ),
+    ],
+)
+def test_a_planted_fault_is_named_with_its_cure(ada, plant: Plant, name: str, said: str):  # P-6
+    plant(ada)
+    found = bad(ada)
+    assert said in found[name]
+    assert set(found) == {name}
+
+
+def test_what_can_be_mended_without_a_loss_is(ada):  # P-6
+    ada.ddx("bead", "create", "A bead", "--verify", "true")
+    tracker = ada.root / ".ddx/beads.jsonl"
+    tracker.write_text(tracker.read_text() + "{torn\n")
+    (ada.home / ".codex/skills/helix").unlink()
+    (ada.root / "AGENTS.md").unlink()
+    assert set(bad(ada)) == {"tracker", "skills"}
+    said = ada.helix("doctor", "--fix")
+    assert "AGENTS.md" in said
+    assert bad(ada) == {}
+    assert "A bead" in ada.ddx("bead", "list")
+
+
+def test_outside_of_any_repository_it_still_looks_at_the_machine(tmp_path):  # P-6
+    person = Person(tmp_path)
+    found = person.findings()
+    assert found["python"]["ok"]
+    assert "helix init" in found["set-up"]["cure"]

@@ -1,0 +1,86 @@
+"""`helix init` in a foreign repository: it makes what is missing and touches nothing else (P-5)."""
+
+# @requirement TC-802
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.front_door import Person
+
+from helix.installing.repository import BEGIN, END
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Person:
+    person = Person(tmp_path)
+    person.begins_a_repository()
+    return person
+
+
+def test_what_it_makes_is_enough_to_work_and_a_second_time_changes_nothing(ada):  # P-5
+    said = ada.helix("init", "--docs", "Bread club", "--trust")
+    assert "is trusted now" in said
+    assert "next: helix input" in said
+    first = ada.everything()
+    assert {"AGENTS.md", ".gitignore", ".ddx/beads.jsonl"} <= first.keys()
+    assert json.loads(ada.ddx("doc", "list", "--json"))
+    again = ada.helix("init", "--docs", "Bread club", "--trust")
+    assert "is set up already" in again
+    assert ada.everything() == first
+    assert ada.git("config", "merge.ddx-beads.driver").strip()
+
+
+def test_every_byte_that_was_there_stays(ada):  # P-5
+    agents, ignored = ada.root / "AGENTS.md", ada.root / ".gitignore"
+    agents.write_bytes(b"# Ours\r\n\r\nUse tabs.")
+    ignored.write_bytes(b"*.pyc\r\n\xff\xfe.bin")
+    ada.helix("init")
+    assert agents.read_bytes().startswith(b"# Ours\r\n\r\nUse tabs.\n\n")
+    assert ignored.read_bytes() == b"*.pyc\r\n\xff\xfe.bin\n/.helix-logs/\n"
+
+
+def test_only_what_stands_between_the_marks_is_kept_up(ada):  # P-5
+    agents = ada.root / "AGENTS.md"
+    agents.write_text(f"before\n{BEGIN}\nold words\n{END}\nafter\n")
+    ada.helix("init")
+    text = agents.read_text()
+    assert text.startswith(f"before\n{BEGIN}\n## Work in this repository")
+    assert text.endswith(f"{END}\nafter\n")
+    assert "old words" not in text
+
+
+def test_torn_marks_are_told_and_nothing_is_guessed(ada):
+    agents = ada.root / "AGENTS.md"
+    agents.write_text(f"{BEGIN}\nmine\n")
+    done = ada.types(sys.executable, "-m", "helix", "init", code=1)
+    assert "torn" in done.stderr
+    assert agents.read_text() == f"{BEGIN}\nmine\n"
+
+
+def test_nothing_of_ours_is_shown_by_git_but_what_is_for_git(ada):  # P-5
+    ada.helix("init")
+    ada.helix("memory", "store", "--type", "pattern", "--trigger", "naming of the tests here",
+              "--resolution", "sentences")  # fmt: skip
+    shown = ada.git("status", "--porcelain", "-uall").split("\n")
+    names = {line[3:] for line in shown if line}
+    assert names == {
+        ".ddx/.gitattributes", ".ddx/.gitignore", ".ddx/beads.jsonl", ".gitignore", "AGENTS.md",
+    }  # fmt: skip
+
+
+def test_without_a_repository_it_says_what_to_do(tmp_path):  # C-3
+    person = Person(tmp_path)
+    done = person.types(sys.executable, "-m", "helix", "init", code=1)
+    assert "git" in done.stderr
+    assert not os.listdir(person.root)
+
+
+def test_untrusted_stays_untrusted_unless_the_person_says_so(ada):  # X-22
+    answer = json.loads(ada.helix("init", "--json"))
+    assert answer["trusted"] is False
+    assert json.loads(ada.helix("init", "--trust", "--json"))["trusted"] is True

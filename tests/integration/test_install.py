@@ -1,0 +1,80 @@
+"""`helix install`: links and launchers, and back again without a trace (P-3, D-16)."""
+
+# @requirement TC-802
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.front_door import ROOT, Person
+
+SKILLS = sorted(path.name for path in (ROOT / "skills").iterdir())
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Person:
+    return Person(tmp_path)
+
+
+def left_at_home(ada: Person) -> list[str]:
+    files = (path for path in ada.home.rglob("*") if path.is_file() or path.is_symlink())
+    return sorted(str(path.relative_to(ada.home)) for path in files)
+
+
+def test_skills_are_linked_where_each_agent_looks_and_commands_are_on_the_path(ada):  # D-16
+    before = left_at_home(ada)
+    ada.helix("install")
+    for folder in (".agents", ".claude", ".codex"):
+        linked = ada.home / folder / "skills"
+        assert sorted(os.listdir(linked)) == SKILLS
+        assert (linked / "helix/SKILL.md").read_text() == (
+            ROOT / "skills/helix/SKILL.md"
+        ).read_text()
+    assert "version" in ada.types(str(ada.home / ".local/bin/helix"), "--version").stdout
+    assert "in its place already" in ada.helix("install")
+    ada.helix("install", "--remove")
+    assert left_at_home(ada) == before
+
+
+def test_homes_of_agents_may_lie_elsewhere(ada):  # D-16
+    ada.more = {"CLAUDE_HOME": str(ada.home / "c"), "CODEX_HOME": str(ada.home / "x")}
+    ada.helix("install", "--skills-only")
+    assert (ada.home / "c/skills/helix").is_symlink()
+    assert (ada.home / "x/skills/helix-run").is_symlink()
+    assert not (ada.home / ".local/bin/helix").exists()
+
+
+def test_what_is_not_ours_is_never_replaced(ada):  # P-3
+    own = ada.home / ".claude/skills/helix-run"
+    own.mkdir(parents=True)
+    (own / "SKILL.md").write_text("mine")
+    done = ada.types(sys.executable, "-m", "helix", "install", code=1)
+    assert str(own) in done.stderr
+    assert (own / "SKILL.md").read_text() == "mine"
+    assert not (ada.home / ".agents").exists()
+
+
+def test_what_somebody_changed_since_is_left(ada):  # P-3
+    ada.helix("install")
+    launcher = ada.home / ".local/bin/helix"
+    launcher.write_text("#!/bin/sh\necho mine\n")
+    said = ada.helix("install", "--remove")
+    assert f"left {launcher}" in said
+    assert launcher.read_text().endswith("mine\n")
+
+
+def test_an_installation_that_moved_is_linked_anew(ada):
+    ada.helix("install", "--skills-only")
+    link = ada.home / ".agents/skills/helix"
+    record = ada.home / ".local/state/helix/installed.json"
+    record.write_text(record.read_text().replace(str(ROOT / "skills"), "/gone/skills"))
+    for folder in (".agents", ".claude", ".codex"):
+        for name in SKILLS:
+            path = ada.home / folder / "skills" / name
+            path.unlink()
+            path.symlink_to(f"/gone/skills/{name}")
+    assert "linked" in ada.helix("install", "--skills-only")
+    assert os.readlink(link) == str(ROOT / "skills/helix")
