@@ -10,6 +10,7 @@ import helix.cli.registry
 from ddx.console.spec import Argument, Command, Flag
 from ddx.settings_keys import SUBSTRATE, Key, Table, named_keys, wanted
 from helix.settings import POLICY
+from helix.slider import SLIDER
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MARK = "<!-- Written by scripts/reference from the code: change the code, then run it again. -->"
@@ -33,6 +34,12 @@ POLICY_HEAD = """
 
 By the same rules: a flag, a variable, the project's `.helix/config.yaml`, your own
 `helix/config.yaml`, the default.
+"""
+SLIDER_HEAD = """
+## How freely it acts
+
+By the same rules: a flag (`--autonomy`), a variable, the project's `.helix/slider-config.yaml`, the
+default. See [choose an autonomy level](../how-to/choose-an-autonomy-level.md).
 """
 SETTINGS_TAIL = """\
 The part before the dot is a section of the file. Below `harnesses` and `models` stand names: of
@@ -119,6 +126,8 @@ def _settings() -> Iterator[str]:
     yield SETTINGS_TAIL
     yield POLICY_HEAD
     yield _keys(POLICY)
+    yield SLIDER_HEAD
+    yield _keys(SLIDER)
 
 
 def _keys(known: Table) -> str:
@@ -142,7 +151,7 @@ def _default(key: Key) -> str:
         case tuple(words):
             return _quoted(words) or "empty"
         case other:
-            return f"`{other}`" if other else "empty"
+            return "empty" if other == "" or other == {} else f"`{other}`"
 
 
 def _variable(key: Key) -> str:
