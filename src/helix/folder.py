@@ -15,7 +15,7 @@ _ONLY_HERE = "".join(
     f"/{name}\n"
     for name in (
         *(".gitignore", "context.md", "plugin_root", "helix.db*", "operations.jsonl*"),
-        *("checkpoints/", "objectives/", "undo/", "*.tmp-*"),
+        *("cache/", "checkpoints/", "objectives/", "undo/", "*.tmp-*"),
     )
 )
 

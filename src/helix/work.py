@@ -5,7 +5,6 @@ Both drivers, `helix run` and the orchestrator, build through this and through `
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ddx.execution.model import Landed, Preparation, Section
@@ -24,7 +23,7 @@ from helix.memory.injection import (
 )
 from helix.memory.lessons import learn_from_outcome
 from helix.policy.activities import BUILD, activity_of
-from helix.policy.review import Clean, Findings
+from helix.policy.review import Clean, Findings, changed_lines
 from helix.policy.trailers import Unreadable
 from helix.prompts import build_sections, defused
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from helix.desk import Agent, Desk
     from helix.policy.review import Verdict
 
-_COUNTED = re.compile(r"(\d+) (?:insertion|deletion)")
 _MOST_FINDINGS = 10
 _LONGEST_FINDING = 300
 
@@ -138,11 +136,6 @@ def _file_leftovers(desk: Desk, outcome: Outcome) -> tuple[str, ...]:
 def is_worth_reviewing(outcome: Outcome, threshold: int) -> bool:
     """Only what landed, unless so little changed that nobody asked for it (D-24)."""
     return isinstance(outcome, Landed) and changed_lines(outcome.facts.diffstat) >= threshold
-
-
-def changed_lines(diffstat: str) -> int:
-    """Insertions and deletions together, as git's last line counts them."""
-    return sum(map(int, _COUNTED.findall(diffstat.rstrip().rpartition("\n")[2])))
 
 
 # -- review --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A run that gets better at this repository: it fails, is fixed, remembers and is credited (M-8)."""
+"""A run that gets better at its repository: it fails, is fixed, remembers, is credited (M-8)."""
 
 from __future__ import annotations
 

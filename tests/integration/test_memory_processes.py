@@ -230,6 +230,19 @@ def test_a_cold_recall_by_meaning_takes_less_than_a_second_and_a_half(shop):  # 
     assert min(taken) < 1.5
 
 
+def test_without_an_embedder_everything_goes_by_words_and_health_says_so(tmp_path):  # M-4
+    shop = Repository(tmp_path)
+    (shop.root / ".helix").mkdir(exist_ok=True)
+    (shop.root / ".helix/config.yaml").write_text('memory: {embedder: "off"}')
+    shop.run(*shlex.split(STORE))
+    assert (
+        "0.850  situation-description" in shop.run("helix", "memory", "recall", "situation").stdout
+    )
+    health = shop.run("helix", "memory", "health")
+    assert (health.returncode, health.stderr) == (0, "")
+    assert "embedder: none; recall goes by words alone" in health.stdout
+
+
 def test_a_repository_without_a_project_is_told(tmp_path):
     ended = subprocess.run(
         [str(ROOT / "bin/helix"), "memory", "list"],

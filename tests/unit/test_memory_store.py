@@ -8,10 +8,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.support.memory import Bench, WordEmbedder
+from tests.support.memory import NOW, Bench, WordEmbedder
 
 from ddx.errors import Busy, CorruptFile, NotFound, Refused
 from ddx.testing import FakeClock
+from helix.memory.health import health_of
 from helix.memory.migrations import LATEST
 from helix.memory.model import LONGEST_RESOLUTION
 from helix.memory.recall import Question, Recall
@@ -51,6 +52,21 @@ def test_a_similar_trigger_of_the_same_type_is_merged(tmp_path):  # M-2
     assert merged.memory.resolution == "Call it\nWait for it"
     assert isinstance(apart, Added)
     assert isinstance(typed, Added)
+
+
+def test_what_was_merged_into_is_still_found_by_the_next_similar_trigger(tmp_path):  # M-2
+    with Bench(tmp_path, WordEmbedder()) as bench:
+        first = bench.keep("the old cat hides below the sofa", "Call it")
+        bench.offer("the old kitten hides below the sofa", "Wait for it")
+        assert health_of(bench.store, bench.wits.embedder).waiting == 1
+        third = bench.offer("the old dog hides below the sofa", "Whistle")
+        asked = Recall(bench.store, bench.wits.embedder).ask(
+            Question("an old cat below the sofa"), now=NOW
+        )
+        assert health_of(bench.store, bench.wits.embedder).waiting == 0
+    assert isinstance(third, Merged)
+    assert third.memory.name == first
+    assert asked.hits[0].memory.resolution == "Call it\nWait for it\nWhistle"
 
 
 def test_trigger_is_compared_with_trigger_whatever_the_resolutions_say(tmp_path):  # M-2

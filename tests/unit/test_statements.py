@@ -226,6 +226,7 @@ def test_other_line_ends_and_bytes_that_are_no_text_do_not_move_the_lines(projec
 
 
 def test_what_a_decision_record_decides_is_a_statement_and_what_it_weighs_is_none() -> None:  # I-5
-    text = "## Context\n\nWe use MySQL.\n\n## Decision\n\nWe use Postgres.\n\n## Decision drivers\n\nCost.\n"
+    weighed = "## Context\n\nWe use MySQL.\n\n"
+    text = f"{weighed}## Decision\n\nWe use Postgres.\n\n## Decision drivers\n\nCost.\n"
     found = statements_in(text, document="ADR-001", tier=4, path="adr.md")
     assert [(it.line, it.text, it.section) for it in found] == [(7, "We use Postgres.", "Decision")]

@@ -16,7 +16,6 @@ from ddx.project import Project
 from ddx.testing import FakeClock
 from ddx.tracker.pending import PENDING, Pending, write_pending
 from ddx.values import changed
-from helix.verification.spending import Spent
 from helix.cli.start import words_of
 from helix.cli.status import as_row
 from helix.cli.status_text import frame
@@ -28,6 +27,7 @@ from helix.supervisor import controls
 from helix.supervisor.controls import Wish
 from helix.supervisor.notify import Bell, Notice, notices_between
 from helix.supervisor.state import RunState, StateFile
+from helix.verification.spending import Spent
 
 GONE = 2**22 + 1  # above every pid of this machine
 

@@ -46,6 +46,7 @@ def call(journal: Journal, *, attempt: str = "20260102T030405-abc123") -> None:
         journal.hear(Happening("", attempt, kind, text, facts))
 
     tell("agent-started", "codex")
+    tell("agent-started", "")  # its own stream says so, too
     tell("agent-said", "two\nlines")
     tell("agent-ended", "completed", end="completed", code=0, seconds=33.6, usage=_USED)
 
@@ -79,12 +80,12 @@ def test_the_range_of_a_call_is_true(project: Project) -> None:  # S-28
     call(journal)
     journal.log("something after")
     (line,) = told
-    said = "codex complete (rc=0, 34s, 892 tokens) — log L2\u2013L4 in"
+    said = "codex complete (rc=0, 34s, 892 tokens) — log L2\u2013L5 in"
     assert line[11:] == f"{said} {journal.path}"
     lines = Path(journal.path).read_text().splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 6
     assert lines[1].endswith("agent started: codex")
-    assert lines[3].endswith("agent ended: completed")
+    assert lines[4].endswith("agent ended: completed")
 
 
 def test_a_summary_has_only_its_own_lines(project: Project) -> None:  # S-28

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
-from ddx import __version__
 from ddx.console.spec import Command, Flag
+from ddx.console.version import FLAG, version_of
 from ddx.errors import UsageError
-
-_SHORT_COMMIT = 12
 
 
 class LazyGroup(click.Group):
@@ -116,7 +113,7 @@ def _option(flag: Flag) -> click.Option:
 def run_group(root: click.Group, program: str, words: Sequence[str]) -> int:
     """Hand the line to click; its complaints become ours (exit 2)."""
     click.option(
-        "--version",
+        FLAG,
         is_flag=True,
         is_eager=True,
         expose_value=False,
@@ -128,19 +125,8 @@ def run_group(root: click.Group, program: str, words: Sequence[str]) -> int:
 
 def _show_version(context: click.Context, option: click.Parameter, is_asked: bool) -> None:
     if is_asked:
-        build = _build()
-        told = f"{__version__} (build {build})" if build else __version__
-        print(f"{context.info_name}, version {told}")
+        print(version_of(str(context.info_name)))
         context.exit()
-
-
-def _build() -> str:
-    """The commit of the checkout that runs us; empty for a wheel, whose version says it all."""
-    from ddx.git import commit_id
-
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
-    is_checkout = os.path.exists(os.path.join(root, ".git"))
-    return commit_id(root, "HEAD")[:_SHORT_COMMIT] if is_checkout else ""
 
 
 def run_click(command: click.Command, program: str, words: Sequence[str]) -> int:

@@ -27,6 +27,7 @@ from ddx.execution.record import Record, new_attempt_id
 from ddx.execution.results import masked, result_row
 from ddx.execution.selecting import ReadyBeads
 from ddx.execution.settling import settle
+from ddx.execution.site import Site as Site
 from ddx.execution.workspace import workspace_path
 from ddx.harnesses.registry import find_harness
 from ddx.masking import Masker
@@ -40,7 +41,7 @@ from ddx.tracker.pending import PENDING, held_by_pending
 from ddx.tracker.queue import blockers, ready_for_execution
 from ddx.tracker.store import Tracker
 from ddx.trust import require_trust
-from ddx.values import changed, value
+from ddx.values import changed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,19 +51,6 @@ if TYPE_CHECKING:
     from ddx.harnesses.base import Harness
     from ddx.project import Project
     from ddx.settings import Settings
-
-
-@value
-class Site:
-    """Where work is done: what every step needs of the world."""
-
-    project: Project
-    settings: Settings
-    tracker: Tracker
-    clock: Clock
-    masker: Masker
-    stop: StopRequest
-    on_event: OnEvent
 
 
 def open_site(

@@ -7,6 +7,7 @@ import os
 from ddx.errors import Refused, UsageError
 from ddx.files import Lock
 from ddx.graph.authority import type_of
+from ddx.graph.cache import make_folder
 from ddx.graph.templates import TEMPLATES, file_name, next_id, page
 from ddx.text import listed, require_clean
 from ddx.values import value
@@ -51,6 +52,7 @@ def create_document(
     upstream = tuple(dict.fromkeys(graph.ids[graph.require(name)] for name in depends_on))
     template = TEMPLATES[kind]
     folder = f"{document_roots[0].rstrip('/')}/{template.folder}"
+    make_folder(project.ddx("state"))
     lock = project.ddx("state", "documents.lock")
     with Lock(lock, wait_s=_LOCK_WAIT_S, clock=clock, command="ddx doc new"):
         while True:

@@ -27,7 +27,6 @@ from ddx.tracker.model import (
 from ddx.tracker.pending import PENDING, held_by_pending
 from ddx.tracker.queue import blocker
 from ddx.values import changed, value
-from helix.actions.asking import ask, capture
 from helix.actions.model import Ended, Pass
 from helix.actions.scope import resolve_scope
 from helix.policy.model import Answer, Checked
@@ -100,6 +99,8 @@ def check(
 
     A caller that has looked at the `state` already names it; the answer is about that one.
     """
+    from helix.actions.asking import ask, capture  # `helix next` asks nobody (C-7)
+
     scope = resolve_scope(desk.site, about) if isinstance(about, str) else about
     seen = _look(desk.site, scope)
     state = state or _hash(seen, scope)

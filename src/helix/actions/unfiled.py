@@ -15,7 +15,6 @@ from ddx.execution.model import Status
 from ddx.execution.record import FOLDER, attempts, read_record, records
 from ddx.fastjson import to_bytes
 from ddx.files import replace
-from helix.actions.filing import file_follow_ups, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,6 +37,8 @@ def keep_drafts(site: Site, attempt: str, *, bead: str, parent: str, reply: str)
 
 def file_drafts(desk: Desk, attempt: str, *, bead: str, parent: str, reply: str) -> Filed:
     """Beads for what the pass left for others; a second time it does nothing."""
+    from helix.actions.filing import file_follow_ups
+
     filed = file_follow_ups(desk, reply, origin=bead, parent=parent or None, once=attempt)
     try:
         os.unlink(_path(desk.site.project, attempt))
@@ -48,6 +49,8 @@ def file_drafts(desk: Desk, attempt: str, *, bead: str, parent: str, reply: str)
 
 def file_unfiled(desk: Desk) -> Iterator[str]:
     """Drafts of passes that have landed since; a sentence for each pass."""
+    from helix.actions.filing import spoken
+
     project = desk.site.project
     for attempt in attempts(project):
         if os.path.exists(_path(project, attempt)) and find_landing(project, attempt):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ddx.execution.governing import Governing, govern
 from ddx.execution.model import Bead
-from ddx.tracker.model import links_of, text_of
+from ddx.tracker.model import links_of, text_of, texts_of
 
 if TYPE_CHECKING:
     from ddx.execution.governing import GoverningDocument
@@ -59,8 +59,9 @@ class Upstream:
         return any(seen.get(name) != now.get(name) for name in {*seen, *now} if name not in awaited)
 
     def named(self, row: Row) -> frozenset[str]:
-        """The documents that the bead itself is about."""
-        places = (self._graph.find(name.partition("#")[0]) for name in links_of(row, "spec-id"))
+        """The documents that the bead itself is about: by name, or at the paths that it writes."""
+        names = [name.partition("#")[0] for name in links_of(row, "spec-id")]
+        places = map(self._graph.find, (*names, *texts_of(row, "paths")))
         return frozenset(self._graph.ids[n] for n in places if n is not None)
 
     def missing(self, row: Row) -> str:

@@ -9,7 +9,7 @@ from ddx.errors import UsageError
 from ddx.instants import parse
 
 if TYPE_CHECKING:
-    from ddx.execution.work import Site
+    from ddx.execution.site import Site
     from ddx.project import Project
 
 _SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -18,7 +18,7 @@ _LENGTH_OF_DATE = len("2026-03-27")
 
 def open_to_look(project: Project, command: str) -> Site:
     """Nothing of the repository runs from here, so no trust is needed (X-22)."""
-    from ddx.execution.work import Site
+    from ddx.execution.site import Site
     from ddx.masking import Masker
     from ddx.settings import read_settings
     from ddx.supervision import StopRequest

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from helix.memory.store import MemoryStore
 
 HEALTHY, NEEDS_ATTENTION = "HEALTHY", "NEEDS_ATTENTION"
+_WAITING = "SELECT count(*) FROM memory WHERE embedder <> ? OR embedding IS NULL"
 
 
 @value
@@ -59,15 +60,15 @@ class Health:
 
 def health_of(store: MemoryStore, embedder: Embedder | Absent) -> Health:
     """Nothing is embedded and nothing is changed to find out."""
+    name = "" if isinstance(embedder, Absent) else embedder.id
     with store.reading() as db:
         memories = all_memories(db)
         relationships = len(all_edges(db))
         held = int(db.execute("SELECT count(*) FROM quarantine").fetchone()[0])
+        waiting = int(db.execute(_WAITING, (name,)).fetchone()[0]) if name else 0
         broken = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     judged = [memory for memory in memories if memory.uses > 0]
     helped, failed = (sum(getattr(it, name) for it in judged) for name in ("helped", "failed"))
-    name = "" if isinstance(embedder, Absent) else embedder.id
-    waiting = sum(memory.embedder != name for memory in memories) if name else 0
     issues = [
         *([] if broken == "ok" else [f"the database is damaged: {broken}"]),
         *_of_embedder(embedder),

@@ -18,37 +18,56 @@ if TYPE_CHECKING:
     from helix.memory.model import Draft
 
 _ORDERS = r"(?:instruction|direction|prompt|rule|guideline|command|order)s?"
-_KEYS = r"(?:secrets?|credentials?|passwords?|tokens?|api[ _-]?keys?|private keys?|\.env)"
+_KEYS = (
+    r"(?:(?:\w*_)?(?:secrets?|credentials?|passwords?|tokens?|api[ _-]?keys?)|private keys?|"
+    r"\.env|\.ssh|id_rsa|\.netrc)"
+)
+_IGNORING = (
+    r"(?:ignore|disregard|forget|override|overrule|bypass|"
+    r"(?:do\W+not|don\W?t|never|stop)\W+(?:follow|obey)(?:ing)?)"
+)
+_SHELL = r"(?:(?:ba|z|da)?sh|(?:python3?|perl|ruby|node)(?!\s+-[a-z]*[cem]))\b"
 _UP_TO_3, _UP_TO_8 = r"(?:\W+\w+){0,3}?\W+", r"(?:\W+\w+){0,8}?\W+"
 _SUSPICIOUS = {
     "it tells the agent to ignore its orders": (
         (
-            rf"\b(?:ignore|disregard|forget|override|overrule|bypass)\b{_UP_TO_3}"
+            rf"\b{_IGNORING}\b{_UP_TO_3}"
             rf"(?:previous|prior|above|earlier|preceding|your)\b{_UP_TO_3}{_ORDERS}\b"
         ),
         (
             rf"\b(?:ignore|disregard|forget)\b{_UP_TO_3}(?:all|any|every|the|these)\b{_UP_TO_3}"
-            r"(?:instructions?|prompts?)\b"
+            r"(?:instructions?|system\W+prompts?)\b"
+        ),
+        (
+            r"\b(?:ignore|disregard|forget)\W+(?:everything|all)\W+"
+            r"(?:(?:that\W+)?you\b|(?:of\W+the\W+)?above\W*(?:$|and\b|instead\b))"
         ),
     ),
     "it pretends to bring new orders": (
-        rf"\b(?:new|updated|real|actual|secret|hidden)\W+(?:system\W+)?{_ORDERS}\W*:",
+        r"\b(?:new|updated)\W+(?:system\W+)?(?:instruction|prompt)s?\W*:",
+        rf"\b(?:your\W+new|real|actual|secret|hidden)\W+(?:system\W+)?{_ORDERS}\W*:",
+        r"\byour\W+(?:new|real|actual|only)\W+(?:task|goal|job|mission|objective)\W+is\b",
     ),
     "it is after the agent's own orders": (
         (
-            rf"\b(?:reveal|print|repeat|show|output|replace)\b{_UP_TO_3}(?:system|developer)\W+"
-            r"(?:prompt|message)\b"
+            rf"\b(?:reveal|print|repeat|show|output|replace)\b{_UP_TO_3}"
+            r"(?:(?:system|developer)\W+prompt|your\W+(?:system|developer)\W+message)\b"
         ),
     ),
     "it tells the agent who it is": (
-        r"\byou\W+are\W+(?:now\W+(?:an?|the|free|called)|no\W+longer\W+(?:an?|bound|the))\b",
+        r"\byou\W+are\W+(?:now\W+(?:an?|the|free|called|dan)|no\W+longer\W+(?:an?|bound|the))\b",
+        r"\byou\W+are\W+now\W+in\W+(?:\w+\W+){1,2}mode\b",
         r"\bfrom\W+now\W+on\W+you\b",
-        r"\bpretend\W+(?:to\W+be|that\W+you)\b",
+        r"\bpretend\W+(?:to\W+be\W+(?:an?|the|some\w+|another)|that\W+you)\b",
     ),
     "it asks the agent to keep something from people": (
         (
             r"\b(?:do\W+not|don\W?t|never|without)\W+(?:tell|inform|mention|warn|alert|notify)"
-            r"(?:ing)?\b(?:\W+\w+){0,4}?\W+(?:operator|reviewer|maintainer|human)\b"
+            r"(?:ing)?\b(?:\W+\w+){0,4}?\W+(?:operator|reviewer|maintainer|human|anyone|anybody)\b"
+        ),
+        (
+            r"\b(?:hide|conceal|mention|keep)\W+(?:this|it)\W+(?:secret\W+)?(?:from|to)\W+"
+            r"(?:the\W+)?(?:users?|operator|reviewer|maintainer|human|people|anyone|anybody)\b"
         ),
     ),
     "it pretends to be another voice in the conversation": (
@@ -65,14 +84,20 @@ _SUSPICIOUS = {
         ),
     ),
     "it runs what it has just fetched": (
-        r"\b(?:curl|wget)\b[^\n|]{0,300}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b",
-        r"\bbase64\s+(?:-d|--decode)\b[^\n|]{0,100}\|\s*(?:ba|z|da)?sh\b",
+        rf"\b(?:curl|wget)\b[^\n|]{{0,300}}\|\s*(?:sudo\s+)?{_SHELL}",
+        rf"\bbase64\s+(?:-d|--decode)\b[^\n|]{{0,100}}\|\s*{_SHELL}",
+        r"\b(?:ba|z|da)?sh\s+(?:<\(|-c\s+[\"']?\$\()\s*(?:curl|wget)\b",
     ),
 }
 _PATTERNS = {
     re.compile("|".join(forms), re.IGNORECASE | re.MULTILINE): reason
     for reason, forms in _SUSPICIOUS.items()
 }
+_LOOKALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0455\u0458\u0501\u04bb\u0578\u051b\u051d\u03bf",
+    "aeopcyxisjdhnqwo",
+)
+"""Letters of other scripts that look like ours, by which words hide."""
 _INVISIBLE = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u3164\uffa0")
 _JOINERS = frozenset("\u200c\u200d")
 """Some scripts need them between letters; elsewhere they only hide something."""
@@ -87,7 +112,7 @@ def suspicion(draft: Draft, masker: Masker) -> str:
         return "it holds what looks like a secret"
     if lines := trailer_lines(text):
         return f"it holds a line that is an answer to helix: {lines[0].strip()[:40]!r}"
-    plain = normalize("NFKC", text)
+    plain = normalize("NFKC", text).casefold().translate(_LOOKALIKES)
     for pattern, reason in _PATTERNS.items():
         if pattern.search(plain):
             return reason

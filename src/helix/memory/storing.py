@@ -155,7 +155,10 @@ def _nearest(
 
 
 def _merged(db: Connection, known: Memory, draft: Draft, reason: str) -> Merged:
-    """What is new in it is added, so that no advice is lost; then its vectors are made again."""
+    """What is new in it is added, so that no advice is lost; what it means is embedded again.
+
+    The vector of its trigger stays: the next trigger is compared with it all the same.
+    """
     patterns = tuple(dict.fromkeys((*known.file_patterns, *patterns_of(draft))))
     said = draft.resolution.strip()
     longer = f"{known.resolution}\n{said}"
@@ -164,5 +167,6 @@ def _merged(db: Connection, known: Memory, draft: Draft, reason: str) -> Merged:
         if patterns != known.file_patterns:
             known = put(db, changed(known, file_patterns=patterns))
         return Merged(known, reason)
-    merged = changed(known, resolution=longer, file_patterns=patterns, embedder="")
-    return Merged(put(db, merged), f"{reason}; its resolution was added")
+    merged = put(db, changed(known, resolution=longer, file_patterns=patterns))
+    db.execute("UPDATE memory SET embedding = NULL WHERE id = ?", (merged.id,))
+    return Merged(merged, f"{reason}; its resolution was added")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -24,6 +25,7 @@ MOST_DEPTH = 2
 FINDING_LABEL = "review-finding"
 _DEPTH_LABEL = "review-depth:"
 _LONGEST_NAME = 300
+_COUNTED = re.compile(r"(\d+) (?:insertion|deletion)")
 
 
 class Severity(StrEnum):
@@ -106,6 +108,11 @@ def read_review(text: str, structured: Any = None) -> Verdict:
         return Unreadable(f"there are {len(lists)} fenced lists, and one was asked for")
     rows = lists[0] if lists else []
     return _weighed(trailer.text("REVIEW_STATUS"), trailer.count("ISSUES_COUNT"), rows)
+
+
+def changed_lines(diffstat: str) -> int:
+    """How much there is to look at: git's insertions and deletions together (D-24)."""
+    return sum(map(int, _COUNTED.findall(diffstat.rstrip().rpartition("\n")[2])))
 
 
 def _weighed(status: Any, count: int | None, rows: Any) -> Verdict:

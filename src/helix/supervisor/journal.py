@@ -111,8 +111,9 @@ class Journal:
         with self._mutex:
             number = self.log(f"{happening.attempt[-6:]} {name}: {happening.text}")
             if happening.kind == "agent-started":
-                self._first[happening.attempt] = number
-                self._harness[happening.attempt] = happening.text
+                self._first.setdefault(happening.attempt, number)
+                if happening.text:  # codex says once more that it has begun
+                    self._harness.setdefault(happening.attempt, happening.text)
         if happening.kind == "agent-ended":
             self._call_ended(happening, number)
         elif self._mode is Mode.PLAIN and happening.kind not in _CHATTER and happening.text:

@@ -13,7 +13,7 @@ from ddx.files import replace
 from ddx.tracker.pending import PENDING, read_pending
 from ddx.values import value
 from helix.actions.unfiled import find_landing
-from helix.work import changed_lines
+from helix.policy.review import changed_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

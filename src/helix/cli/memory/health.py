@@ -40,6 +40,8 @@ def run(*, json: bool) -> int:
     if health.embedder:
         waiting = f", {health.waiting} still to be embedded" if health.waiting else ""
         say(f"embedder: {health.embedder}{waiting}")
+    else:
+        say("embedder: none; recall goes by words alone")
     for issue in health.issues:
         say(f"- {issue}")
     return 0
