@@ -103,7 +103,7 @@ def statement_of_request(text: str) -> Statement:
 
 
 def _are_told_apart(one: Statement, other: Statement) -> bool:
-    """"Step 1" and "Step 2" are two things, however alike the rest of the sentences is."""
+    """A first step and a second one are two things, however alike their sentences are."""
     ours, theirs = (dict(_NUMBERED.findall(_before_rule(it.text))) for it in (one, other))
     return any(ours[noun] != theirs[noun] for noun in ours.keys() & theirs.keys())
 
