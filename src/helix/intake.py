@@ -14,13 +14,22 @@ from ddx.graph.mentions import related
 from ddx.graph.model import ERROR
 from ddx.text import listed
 from ddx.tracker.codec import decode
-from ddx.tracker.model import FINISHED, text_of, texts_of
-from helix.actions.requests import ANSWER_KEY, PART_KEY, REQUEST_KEY
+from ddx.tracker.model import text_of, texts_of
+from helix.actions.requests import (
+    ANSWER_KEY,
+    CONFLICT,
+    PART_KEY,
+    REQUEST_KEY,
+    answered,
+    file_stem,
+    known_parts,
+    promised_files,
+)
 from helix.policy.conflicts import Clash, find_conflicts, statement_of_request
 from helix.policy.drafts import area_label
 from helix.policy.impact import Rules, begin, downstream, reach
 from helix.policy.intake import MOST_CONFLICTS, Case, Freedom, Met, changes_documents
-from helix.policy.parts import Ground
+from helix.policy.parts import NEW, REQUEST, Ground
 from helix.policy.request import Intent
 
 if TYPE_CHECKING:
@@ -28,8 +37,6 @@ if TYPE_CHECKING:
 
     from ddx.graph.graph import Graph
     from ddx.graph.search import Found
-    from ddx.tracker.model import Row
-    from ddx.tracker.snapshot import Snapshot
     from helix.actions.requests import Place
     from helix.policy.impact import Impact, Start
     from helix.policy.request import Wish
@@ -40,7 +47,6 @@ _TEST_FOLDERS = ("tests", "test", "spec", "__tests__")
 _TOPS = ("prd", "vision")
 _FOR_ALL = frozenset({"adr", "architecture"})
 """What these decide holds for every design, linked or not."""
-_ESCALATION = "kind:escalation"
 _BASE_LENGTH = 12
 
 
@@ -59,8 +65,9 @@ def look_into(place: Place, wish: Wish, *, besides: Sequence[str] = ()) -> Case:
     room = max(MOST_CONFLICTS - len(physics), 0)
     kept = (*physics, *[it for it in met if not it.is_physics][:room])
     more = len(met) - MOST_CONFLICTS
-    remarks = (f"there are {more} more conflicts than those that are told",) if more > 0 else ()
-    return Case(wish, impact, ground, kept, freedom, remarks)
+    remarks = [f"there are {more} more conflicts than those that are told"] if more > 0 else []
+    remarks += [f"{it} asked for the same and is done" for it in _done_before(place, wish)]
+    return Case(wish, impact, ground, kept, freedom, tuple(remarks))
 
 
 def _searched(place: Place, graph: Graph, wish: Wish, start: Start) -> dict[int, str]:
@@ -123,48 +130,60 @@ def _ground(place: Place, graph: Graph, impact: Impact, wish: Wish) -> Ground:
     tops = (n for kind in _TOPS for n, found in enumerate(graph.types) if found == kind)
     features = [name for name in impact.governing if graph.types[graph.place[name]] == "feat"]
     titles = [graph.titles[graph.place[name]] for name in reversed(features)]
+    promised = promised_files(place.tracker.snapshot(), but=wish.key)
     words = [*titles, *(it.title for it in impact.named), " ".join(wish.terms[:2])]
     return Ground(
         base=commit_id(root, "HEAD")[:_BASE_LENGTH],
         root=place.settings.document_roots[0].rstrip("/"),
-        names=(*graph.ids, *_taken(place)),
+        names=(*graph.ids, *_files(place), *map(file_stem, promised)),
+        own=_own(place, wish),
         default_checks=place.settings.default_checks,
         is_valid=not any(it.severity == ERROR for it in graph.findings()),
         test_folders=tuple(folders) or _TEST_FOLDERS[:1],
         bead_files=place.slider.bead_files,
         top=next((graph.ids[n] for n in tops), ""),
+        top_bead=next((it for path, it in promised.items() if file_stem(path) in _TOPS), ""),
         area=next((label for word in words if (label := area_label(word))), ""),
     )
 
 
-def _taken(place: Place) -> Iterator[str]:
-    """File names of documents, of those that cannot be read too, and those that beads will make."""
+def _files(place: Place) -> Iterator[str]:
+    """The names of files among the documents, of those that cannot be read too."""
     for documents in place.settings.document_roots:
         for _, _, names in os.walk(os.path.join(place.project.root, documents)):
             yield from (name.rpartition(".")[0] or name for name in names)
-    for row in _open_rows(place.tracker.snapshot()):
-        for path in texts_of(row, "paths"):
-            yield path.rpartition("/")[2].rpartition(".")[0]
 
 
-def _open_rows(snapshot: Snapshot) -> Iterator[Row]:
-    for n, status in enumerate(snapshot.columns.statuses):
-        if status not in FINISHED:
-            yield decode(snapshot.line(n))
+def _own(place: Place, wish: Wish) -> dict[str, tuple[str, ...]]:
+    """What the beads of this request are about to write, if it was made before."""
+    snapshot = place.tracker.snapshot()
+    found = known_parts(snapshot, wish.key).items()
+    return {
+        part: tuple(texts_of(snapshot.row(bead), "paths"))
+        for part, bead in found
+        if part.startswith(NEW)
+    }
+
+
+def _done_before(place: Place, wish: Wish) -> Iterator[str]:
+    """Closed epics of the same request, unless it is open again."""
+    snapshot = place.tracker.snapshot()
+    columns = snapshot.columns
+    if REQUEST in known_parts(snapshot, wish.key):
+        return
+    requests = (n for n, labels in enumerate(columns.labels) if f"kind:{REQUEST}" in labels)
+    for n in (n for n in requests if columns.statuses[n] == "closed"):
+        if text_of(decode(snapshot.line(n)), REQUEST_KEY) == wish.key:
+            yield columns.ids[n]
 
 
 def remembered(place: Place, wish: Wish) -> dict[str, bool]:
     """What a person has answered before: about this request, or about the same conflict."""
-    snapshot = place.tracker.snapshot()
-    columns = snapshot.columns
     found: dict[str, bool] = {}
-    for n, labels in enumerate(columns.labels):
-        if columns.statuses[n] != "closed" or _ESCALATION not in labels:
-            continue
-        row = decode(snapshot.line(n))
+    for row in answered(place.tracker.snapshot()):
         key, said = text_of(row, PART_KEY), text_of(row, ANSWER_KEY)
-        if said == "yes" and key.startswith("conflict:"):
+        if said == "yes" and key.startswith(CONFLICT):
             found[key] = True
-        elif said and text_of(row, REQUEST_KEY) == wish.key:
+        elif text_of(row, REQUEST_KEY) == wish.key:
             found[key.removeprefix("question:")] = said == "yes"
     return found

@@ -72,6 +72,12 @@ def landed(shop: Shop) -> list[str]:
     return [line.rpartition(" [")[0] for line in lines if line.endswith("]")]
 
 
+def polished_in(shop: Shop) -> list[str]:
+    """What a bead waited for is no surprise: no step of a chain costs a look at the next (S-3)."""
+    calls = (shop.stage / "calls").read_text().splitlines()
+    return [call for call in calls if call.startswith("polish")]
+
+
 def test_one_sentence_in_an_empty_repository_becomes_a_chain_of_landed_documents(
     tmp_path: Path,
 ):  # I-8
@@ -89,6 +95,7 @@ def test_one_sentence_in_an_empty_repository_becomes_a_chain_of_landed_documents
     assert statuses == {"closed"}
     documents = shop.run("/usr/bin/env", "sh", "-c", "find docs -name '*.md' | wc -l").out
     assert documents.strip() == "6"
+    assert polished_in(shop) == []
     frame, design = (asked["beads"][n]["id"] for n in (2, 4))
     assert "Frame" in (shop.stage / f"prompt-{frame}").read_text()
     assert (shop.stage / f"prompt-{design}").read_text() != ""
@@ -107,6 +114,7 @@ def test_a_change_is_carried_from_the_story_to_the_code(tmp_path: Path):  # I-6,
         f"Build: {CHANGE}",
     ]
     assert {row["status"] for row in shop.rows().values()} <= {"closed"}
+    assert polished_in(shop) == []
 
 
 def test_an_agent_that_does_nothing_closes_nothing(tmp_path: Path):  # I-6, T-17

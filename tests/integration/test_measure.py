@@ -469,3 +469,25 @@ def test_a_file_with_a_strange_name_breaks_nothing(tmp_path):
     strange.write_text("1..1\nnot ok 1 - x\n  ---\n  file: tests/r\ufffd.tap\n  ...\n")
     shop.commit("strange")
     assert len(shop.measure(code=1)["failures"]) == 1
+
+
+def test_a_file_that_can_be_read_again_closes_its_bead(tmp_path):  # V-2
+    # As pytest tells it: the whole file is one error, and then its tests have names.
+    source = f"# {AT}spec-ref TD-001\nimport shop\n"
+    broken = "print('ERROR tests/test_all.py - NameError')\nprint('1 error in 0.1s')\nexit(2)\n"
+    fine = "print('PASSED tests/test_all.py::test_it')\nprint('1 passed in 0.1s')\n"
+    heading = "print('=== short test summary info ===')\n"
+    shop = make_shop(tmp_path, landed("app-1", "python3 runner.py"))
+    shop.land(**{"tests/test_all.py": source, "runner.py": heading + broken})
+    (filed,) = shop.measure(code=1)["created"]
+    assert shop.traced()[0]["spec-id"] == "TD-001"
+    shop.land(**{"runner.py": heading + fine})
+    assert shop.measure()["closed"] == [filed]
+
+
+def test_what_a_measure_closed_is_not_proven_a_second_time(tmp_path):  # V-1
+    shop = make_shop(tmp_path, shop="SUM = 4\nTAX = 7\n")
+    (filed,) = shop.measure(code=1)["created"]
+    shop.land(**{"shop.py": "SUM = 3\nTAX = 7\n"})
+    assert shop.measure()["closed"] == [filed]
+    assert shop.measure()["beads"] == ["app-1"]

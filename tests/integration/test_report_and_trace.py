@@ -212,7 +212,7 @@ def test_the_page_is_written_whole_and_over_an_older_one_only(shop: Shop, tmp_pa
     assert foreign.read_text() == "<p>my own page</p>"
 
 
-@pytest.mark.parametrize("given", ["", ".", "docs", "/dev/null"])
+@pytest.mark.parametrize("given", ["", ".", "-", "docs", "/dev/null"])
 def test_a_page_goes_into_a_file_and_nowhere_else(shop: Shop, given: str):
     assert "--html" in shop.helix("report", "--html", given, code=2).err
 
@@ -267,6 +267,55 @@ def test_what_was_measured_is_evidence(tmp_path: Path):  # V-1
         ("test", "tests/cart.sh", True)
     ]
     assert row["missing"] is None
+
+
+FEATURE = "docs/helix/01-frame/features/FEAT-001-cart.md"
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Shop:
+    """A feature that a bead wrote, and two beads that only a person can settle."""
+    plain = make_workshop(
+        tmp_path,
+        bead(
+            "app-1",
+            acceptance=f"- `{FEATURE}` exists",
+            labels=["helix", "kind:document"],
+            script=f"write {FEATURE} # Cart\n",
+            paths=[FEATURE],
+            **{"spec-id": "prd"},
+        ),
+        bead("app-2", title="Which price?", labels=["kind:escalation"]),
+        bead("app-3", title="Where is TD-9?", labels=["kind:gap"]),
+    )
+    shop = Shop(plain.root, home=plain.home)
+    prd = shop.root / "docs/helix/01-frame/prd.md"
+    prd.parent.mkdir(parents=True)
+    prd.write_text("# Shop\n\n[[FEAT-001]]\n")
+    shop.commit("documents")
+    run_agent(shop, "execute-bead", "app-1")
+    return shop
+
+
+def test_to_write_a_document_proves_no_requirement(written: Shop):  # V-3
+    report = written.report()
+    assert report["counts"]["landed"] == 1
+    assert [(row["id"], row["evidence"]) for row in report["coverage"]] == [("FEAT-001", [])]
+
+
+def test_escalations_and_gaps_need_a_person(written: Shop):  # V-3
+    needs = [need["what"] for need in written.report()["needs"]]
+    assert needs == [
+        "app-2 is to be decided: Which price?",
+        "app-3 is to be decided: Where is TD-9?",
+    ]
+
+
+def test_a_document_and_the_commit_that_wrote_it_meet(written: Shop):  # V-4
+    tip = written.tip()
+    assert written.trace("FEAT-001")["commits"] == [tip]
+    assert written.trace("prd")["commits"] == [tip]
+    assert written.trace(tip)["requirements"] == ["prd", "FEAT-001"]
 
 
 # -- trace -----------------------------------------------------------------------------------

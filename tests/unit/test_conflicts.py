@@ -82,6 +82,20 @@ def test_a_contradiction_in_one_tier_has_no_winner():
     assert (found.clash, found.winner) == (Clash.PHYSICS, "")
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "about"),
+    [
+        ("Storage must use SQLite.", "Storage must not use SQLite.", "sqlite and storage"),
+        ("Responses take at most 50 ms.", "Responses take at least 200 ms.", ": responses"),
+        ("Invoices must be kept for 30 days.", "Delete invoices after 10 days.", "delete and"),
+    ],
+)
+def test_the_reason_is_told_in_words_and_not_in_stems(one, other, about):
+    conflict = classify(statement("TD-001", 6, one), statement("TD-002", 6, other))
+    assert conflict is not None
+    assert about in conflict.reason
+
+
 def test_a_document_may_repeat_itself_but_not_contradict_itself():
     rule = statement("TD-001", 6, "Users must confirm their email address.")
     assert classify(rule, changed(rule, line=9)) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from helix.policy.intake import (
     all_questions,
     next_question,
     settle,
+    unasked,
     work_of,
 )
 from helix.policy.model import Autonomy
@@ -166,6 +168,21 @@ def test_a_second_request_leaves_the_top_to_the_one_that_is_about_to_write_it():
     assert settled.parts[0].draft.spec_id == "prd"
 
 
+def test_what_follows_from_the_top_waits_for_the_bead_that_writes_it():  # I-6, I-8
+    ground = Ground(base="0123", names=("product-vision", "prd"), top_bead="app-7")
+    settled = settle(case_of("add a shop", graph=EMPTY, ground=ground), {})
+    assert [part.draft.depends_on for part in settled.parts] == [
+        *(("app-7",), ("new:feat",), ("new:us",), ("new:td",)),
+    ]
+
+
+def test_a_request_calls_its_documents_as_it_did_before():  # I-1, I-6
+    own = {"new:prd": ("docs/00/product-vision.md", "docs/prd.md"), "new:us": ("docs/US-007-x.md",)}
+    settled = settle(case_of("add a shop", graph=EMPTY, ground=Ground(base="0", own=own)), {})
+    assert names(settled) == ["vision and prd", "FEAT-001", "US-007", "TD-001", "TP-001"]
+    assert settled.parts[2].draft.paths == own["new:us"]
+
+
 @pytest.mark.parametrize(("most", "beads"), [(3, 3), (8, 1), (20, 1)])
 def test_a_bead_names_no_more_files_than_the_slider_allows(most, beads):  # I-3, I-6
     tag = "@" + "spec-ref TD-001"
@@ -235,6 +252,21 @@ def test_low_confirms_gaps_and_conflicts_as_well():  # I-4
     assert len(settle(case, answers).opened) == 2
     answers |= {key: False for key in answers if key.startswith(("bead:gap", "bead:conflict"))}
     assert settle(case, answers).opened == ()
+
+
+def test_nothing_waits_for_a_gap_or_a_conflict():  # I-4
+    case = case_of("change US-404 and US-001", LOW, conflicts=(resolvable(),))
+    refusals = {it.key: it.no for it in all_questions(case, {}) if it.key.startswith("bead:")}
+    opened = [no for key, no in refusals.items() if key.startswith(("bead:gap", "bead:conflict"))]
+    assert opened == ["it is not filed"] * 2
+    assert "waits for what comes before it" in refusals["bead:document:US-001"]
+
+
+@pytest.mark.parametrize("level", Autonomy)
+def test_an_answer_to_what_nobody_asked_is_found_out(level):  # I-4
+    case = case_of("change US-002", level, hits={"TD-001": "it holds story"})
+    answers = {"hit:TD-001": True, "hit:TD-01": True}
+    assert unasked(case, answers) == ("hit:TD-01",)
 
 
 def test_medium_files_what_is_declared_and_asks_nothing():  # I-4
@@ -337,6 +369,21 @@ def test_high_goes_on_by_the_higher_authority_and_says_so():  # I-4, I-5
     assert marked == ["TD-001", "TP-001", "tests", "build"]
     assert "work goes on by SD-001" in settled.parts[1].draft.description
     assert "conflict:resolvable" in settled.opened[0].draft.labels
+
+
+def test_what_is_not_filed_rests_on_no_assumption():  # I-4
+    hits = {"TD-001": "it holds sqlite"}
+    case = case_of("change US-002", HIGH, hits=hits, conflicts=(physics(),))
+    settled = settle(case, {})
+    assert names(settled) == ["US-002"]
+    assert settled.assumptions == ()
+
+
+def test_a_question_can_be_answered_by_what_its_bead_says():  # I-4, C-3
+    hits = {"TD-001": "it holds story"}
+    (opened,) = settle(case_of("change US-002's story", hits=hits), {}).opened
+    typed = shlex.split(opened.draft.description.rpartition("the answer: ")[2])
+    assert typed == ["helix", "input", "change US-002's story", "--answer", "hit:TD-001=yes"]
 
 
 @pytest.mark.parametrize("level", Autonomy)

@@ -297,6 +297,7 @@ def test_a_bead_without_a_document_has_those_of_the_bead_above_it():
 def test_a_pass_over_documents_is_no_evidence():
     assert is_planning(row("app-1", labels=["kind:planning"]))
     assert is_planning(row("app-1", labels=["action:design"]))
+    assert is_planning(row("app-1", labels=["helix", "kind:document"]))
     assert not is_planning(row("app-1", labels=["area:cart", AT]))
 
 

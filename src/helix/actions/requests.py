@@ -9,19 +9,29 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ddx.errors import Refused
+from ddx.errors import ChangedFirst, Refused
+from ddx.graph.authority import numbered_id
 from ddx.text import listed
 from ddx.tracker.codec import decode
 from ddx.tracker.lifecycle import Ending, close
-from ddx.tracker.model import FINISHED, RUNNER, id_prefix, labels_of, link_of, status_of, text_of
+from ddx.tracker.model import (
+    FINISHED,
+    RUNNER,
+    id_prefix,
+    labels_of,
+    link_of,
+    status_of,
+    text_of,
+    texts_of,
+)
 from ddx.tracker.updating import Patch, add_dependency, update
 from ddx.values import changed, value
 from helix.actions.filing import file_drafts
 from helix.actions.series import Series
-from helix.policy.parts import ESCALATION, REQUEST
+from helix.policy.parts import ESCALATION, NEW, REQUEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ddx.clock import Clock
     from ddx.project import Project
@@ -38,9 +48,14 @@ if TYPE_CHECKING:
 REQUEST_KEY, PART_KEY, ANSWER_KEY = "intake-request", "intake-part", "intake-answer"
 """On a bead: which request it belongs to, which part of it it is, what a person answered."""
 
-_SHARED = ("conflict:", "gap:")
+CONFLICT = "conflict:"
+_SHARED = (CONFLICT, "gap:")
 """Parts that are the same whichever request met them."""
 _REFUSALS = ("was not filed", "does not wait for")
+
+
+class Overtaken(ChangedFirst):
+    """Another request took a name for its document after this one had looked."""
 
 
 @value
@@ -88,7 +103,8 @@ class _Filing:
         self._wish = wish
         self._prefix = id_prefix(place.settings.bead_prefix or place.project.name)
         self._doubts = {f"kind:{ESCALATION}", place.slider.speculation_label}
-        self._known = _known_parts(snapshot, wish.key)
+        self._known = known_parts(snapshot, wish.key)
+        self._promised = _promised(snapshot, wish.key)
         self._created: list[str] = []
         self._updated: list[str] = []
 
@@ -114,14 +130,17 @@ class _Filing:
 
     def _file(self, parts: Sequence[Part]) -> None:
         """Those that are not there yet; every bead and every link must hold."""
+        fresh = [part for part in parts if part.key not in self._known]
+        for name in (name for part in fresh if part.key.startswith(NEW) for name in part.about):
+            if name in self._promised:
+                raise Overtaken(f"{name} was taken by another request", hint="give it once more")
         drafts = [
             changed(
                 part.draft,
                 depends_on=tuple(self._known.get(key, key) for key in part.draft.depends_on),
                 marks={REQUEST_KEY: self._wish.key, PART_KEY: part.key},
             )
-            for part in parts
-            if part.key not in self._known
+            for part in fresh
         ]
         said = len(self.series.remarks)
         made = file_drafts(self.series, drafts, draw_id=self._draw_id)
@@ -139,12 +158,16 @@ class _Filing:
         before = self.series.row(bead_id)
         if status_of(before) != "open" or bead_id not in self.series:
             return
-        given = set(labels_of(before)) - set(part.draft.labels)
-        doubts = sorted(given & self._doubts)
-        is_free = bool(doubts) and part.draft.is_executable and not part.draft.held
+        had, has = (self._doubts & set(it) for it in (labels_of(before), part.draft.labels))
+        is_free = part.draft.is_executable and not part.draft.held
+        # Who reviewed it took the label away: only one doubt takes the place of another.
+        is_other = bool(had) and had != has
         patch = Patch(
-            {"execution-eligible": True, "execution-skip-reason": ""} if is_free else {},
-            remove_labels=tuple(doubts),
+            {"execution-eligible": is_free, "execution-skip-reason": part.draft.held}
+            if is_other
+            else {},
+            add_labels=tuple(sorted(has - had)) if is_other else (),
+            remove_labels=tuple(sorted(had - has)),
             parent=above if above and not link_of(before, "parent") else None,
         )
         self.series.add(update(self.series, bead_id, patch, now=self.series.now, by=RUNNER))
@@ -177,8 +200,8 @@ def _below(part: Part, above: str) -> Part:
     return changed(part, draft=changed(part.draft, parent=above)) if above else part
 
 
-def _known_parts(snapshot: Snapshot, request: str) -> dict[str, str]:
-    """By part, the bead that says it already: open ones, and all below an open request."""
+def known_parts(snapshot: Snapshot, request: str) -> dict[str, str]:
+    """By part, the bead that says it: open, below an open request, or a conflict long settled."""
     found: dict[str, str] = {}
     columns = snapshot.columns
     for n, status in enumerate(columns.statuses):
@@ -192,4 +215,40 @@ def _known_parts(snapshot: Snapshot, request: str) -> dict[str, str]:
         row = snapshot.row(child)
         if text_of(row, REQUEST_KEY) == request and status_of(row) != "cancelled":
             found.setdefault(text_of(row, PART_KEY), child)
+    for row in answered(snapshot):
+        if text_of(row, PART_KEY).startswith(CONFLICT) and text_of(row, ANSWER_KEY) == "yes":
+            found.setdefault(text_of(row, PART_KEY), text_of(row, "id"))
     return found
+
+
+def answered(snapshot: Snapshot) -> Iterator[Row]:
+    """The escalations that a person's answer has closed."""
+    columns = snapshot.columns
+    for n, labels in enumerate(columns.labels):
+        if columns.statuses[n] == "closed" and f"kind:{ESCALATION}" in labels:
+            row = decode(snapshot.line(n))
+            if text_of(row, ANSWER_KEY):
+                yield row
+
+
+def promised_files(snapshot: Snapshot, *, but: str) -> dict[str, str]:
+    """By file, the open bead that names it, except for those of one request."""
+    found: dict[str, str] = {}
+    for n, status in enumerate(snapshot.columns.statuses):
+        if status in FINISHED:
+            continue
+        row = decode(snapshot.line(n))
+        if text_of(row, REQUEST_KEY) != but:
+            found |= dict.fromkeys(texts_of(row, "paths"), snapshot.columns.ids[n])
+    return found
+
+
+def _promised(snapshot: Snapshot, request: str) -> frozenset[str]:
+    """The ids of documents that beads of other requests are about to write."""
+    names = map(file_stem, promised_files(snapshot, but=request))
+    return frozenset(numbered_id(name) or name for name in names)
+
+
+def file_stem(path: str) -> str:
+    """The name of a file without its folder and its ending."""
+    return path.rpartition("/")[2].rpartition(".")[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from ddx.clock import SYSTEM_CLOCK
 from ddx.console.spec import JSON, Argument, Command, Flag
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from helix.policy.request import Wish
 
 FAILED, PERSON = 1, 4
+_MOST_LOOKS = 10
+"""At the repository, while other terminals file requests at the same time."""
 
 
 @value
@@ -73,13 +76,12 @@ def run(
 ) -> int:
     from helix.cli.input_dialogue import Dialogue, has_person
     from helix.cli.input_text import as_row, show
-    from helix.policy.request import parse_request
 
     answers = _answers(answer)
     if batch is not None and answers:
         raise UsageError("--answer is for one request, and --batch brings several")
     asked = _asked(request, batch)
-    wishes = [parse_request(it.text) for it in asked]
+    wishes = [_wish(it) for it in asked]
     person = Dialogue().ask if not json and has_person() else None
     orders = Orders(autonomy, dry_run, yes, assist, person, answers, batch is not None)
     taken = _take_all(wishes, asked, orders)
@@ -115,6 +117,17 @@ def _asked(request: str | None, batch: str | None) -> list[Asked]:
         )
         raise UsageError(f"give {what}", hint='for example: helix input "add a price list"')
     return [Asked(request, "")] if request is not None else read_batch(str(batch))
+
+
+def _wish(asked: Asked) -> Wish:
+    """What is wrong with one of many is told with its place (C-3)."""
+    from helix.policy.request import parse_request
+
+    try:
+        return parse_request(asked.text)
+    except UsageError as problem:
+        where = f"{asked.where}: " if asked.where else ""
+        raise UsageError(f"{where}{problem.message}", hint=problem.hint) from None
 
 
 def _take_all(wishes: Sequence[Wish], asked: Sequence[Asked], orders: Orders) -> list[Taken]:
@@ -155,7 +168,12 @@ def _open(orders: Orders) -> Place:
 
 def _take(place: Place, wish: Wish, orders: Orders) -> Taken:
     """All or nothing: an error files nothing of this request; in a batch the others go on."""
+    from helix.actions.requests import Overtaken
+
     try:
+        for _ in range(_MOST_LOOKS):
+            with suppress(Overtaken):
+                return _taken_in(place, wish, orders)
         return _taken_in(place, wish, orders)
     except DdxError as problem:
         if isinstance(problem, UsageError) or not orders.is_batch:
@@ -167,7 +185,7 @@ def _taken_in(place: Place, wish: Wish, orders: Orders) -> Taken:
     from helix.actions.advising import Advice, advised
     from helix.actions.requests import file_request
     from helix.intake import look_into, remembered
-    from helix.policy.intake import next_question, settle
+    from helix.policy.intake import next_question, settle, unasked
 
     case = look_into(place, wish)
     advice = _advice(orders, wish, case) if orders.assist else Advice()
@@ -184,7 +202,9 @@ def _taken_in(place: Place, wish: Wish, orders: Orders) -> Taken:
     settled = settle(case, answers)
     settled = changed(settled, parts=tuple(advised(part, advice) for part in settled.parts))
     done = None if orders.dry_run else file_request(place, wish, settled)
-    return Taken(wish, place.slider.autonomy, case, settled, done, (*case.remarks, *advice.remarks))
+    vain = [f"nothing was asked by the id {it}" for it in unasked(case, orders.answers)]
+    remarks = (*case.remarks, *advice.remarks, *vain)
+    return Taken(wish, place.slider.autonomy, case, settled, done, remarks)
 
 
 def _advice(orders: Orders, wish: Wish, case: Case) -> Advice:

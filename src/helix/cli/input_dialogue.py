@@ -29,9 +29,7 @@ class Dialogue:
             return False
         _show(question)
         while True:
-            print("  [Y/n] " if question.default else "  [y/N] ", end="", file=sys.stderr)
-            sys.stderr.flush()
-            line = sys.stdin.readline()
+            line = _typed("  [Y/n] " if question.default else "  [y/N] ")
             if not line:
                 self._is_over = True
                 print(file=sys.stderr)
@@ -42,6 +40,16 @@ class Dialogue:
             if word in _ANSWERS:
                 return _ANSWERS[word]
             print("  please answer yes or no", file=sys.stderr)
+
+
+def _typed(prompt: str) -> str:
+    """One line of the person's; Ctrl-C ends it all, and they hear what that means."""
+    try:
+        print(prompt, end="", file=sys.stderr, flush=True)
+        return sys.stdin.readline()
+    except KeyboardInterrupt:
+        print("\n  nothing was filed for it", file=sys.stderr)
+        raise
 
 
 def _show(question: Question) -> None:

@@ -7,7 +7,7 @@ from ddx.text import cut, listed
 from ddx.tracker.model import blockers_of, is_eligible, labels_of, link_of, text_of
 from helix.cli.control import tell
 from helix.policy.intake import MOST_CONFLICTS
-from helix.policy.questions import said
+from helix.policy.questions import said, typed_again
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,6 +73,16 @@ def _show_one(taken: Taken, *, dry_run: bool) -> None:
             say(f"    {name:4} {getattr(question, name)}")
     for remark in taken.remarks:
         tell(remark)
+    _tell_next(taken, taken.settled)
+
+
+def _tell_next(taken: Taken, settled: Settled) -> None:
+    """What to type where a person must act (C-3)."""
+    if settled.questions:
+        first = settled.questions[0].key
+        tell(f"answer: {typed_again(taken.wish)} --answer {first}=yes; or all by default: --yes")
+    if settled.is_stopped:
+        tell("change one of the two documents, then give the request again: its path waits")
 
 
 def _show_beads(taken: Taken, settled: Settled, *, dry_run: bool) -> None:

@@ -62,7 +62,9 @@ def _summary(project: Project, measured: Measured) -> Iterator[str]:
     word = "passed" if measured.passed else "failed"
     counts = [f"{count} {state}" for state, count in measured.counts.items() if count]
     tests = (
-        f"{_counted(len(measured.tests), 'test')} ({', '.join(counts)})" if counts else "no test"
+        f"{_counted(len(measured.tests), 'test')} ({', '.join(counts)})"
+        if counts
+        else "no test told by name"
     )
     checks = _counted(len(measured.checks), "check")
     yield f"{word}: {measured.branch} at {measured.commit[:12]}; {checks}, {tests}"

@@ -57,7 +57,7 @@ def _place(given: str) -> str:
     from helix.verification.page import GENERATOR
 
     path = os.path.realpath(given)
-    if not os.path.lexists(path) and given.strip():
+    if not os.path.lexists(path) and given.strip() not in ("", "-"):
         return path
     if not os.path.isfile(path):
         raise UsageError(f"--html wants a file, not {given!r}", hint="--html report.html")

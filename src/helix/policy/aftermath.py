@@ -9,6 +9,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from ddx.execution.model import Status
+from ddx.text import counted
 from ddx.values import value
 from helix.policy.backoff import delay_s
 
@@ -187,4 +188,5 @@ def _again(reason: str, attempts: int, rules: Rules) -> Retry | Block:
 
 
 def _worn_out(reason: str, attempts: int, question: str = "") -> Block:
-    return Block(f"{reason} for the last time: {attempts} attempts", attempts, question)
+    tried = counted(attempts, "attempt")
+    return Block(f"{reason} for the last time: {tried}", attempts, question)

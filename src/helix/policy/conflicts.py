@@ -11,10 +11,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from ddx.graph.authority import LAST
+from ddx.text import listed
 from ddx.values import value
 from helix.policy.candidates import pairs
 from helix.policy.disagreement import Nature, disagreement, gravity, identity
 from helix.policy.wording import claims_of
+from helix.policy.words import as_said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,7 +161,9 @@ def _settled(clash: Disagreement, one: Statement, other: Statement) -> Conflict:
     is_contradiction = clash.nature is Nature.CONTRADICTION and clash.is_hard
     is_physics = is_contradiction and one.rank == other.rank
     kind = Clash.PHYSICS if is_physics else Clash.RESOLVABLE
-    reason = f"{clash.nature}: {clash.reason}"
+    # In the words of the lesser side: of a request they are the same, whoever is against it.
+    about = listed(as_said(clash.about, f"{other.text} {other.section} {one.text} {one.section}"))
+    reason = ": ".join(filter(None, (clash.nature, clash.reason, about)))
     return Conflict(kind, reason, one, other, "" if is_physics else winner)
 
 

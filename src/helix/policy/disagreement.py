@@ -40,6 +40,8 @@ class Disagreement:
     reason: str
     is_hard: bool = False
     """Both insist: no reading satisfies them both."""
+    about: frozenset[str] = frozenset()
+    """Stems of what both speak of."""
 
 
 def disagreement(one: Claim, other: Claim) -> Disagreement | None:
@@ -48,9 +50,10 @@ def disagreement(one: Claim, other: Claim) -> Disagreement | None:
     return min((found for rule in rules for found in rule(one, other)), key=gravity, default=None)
 
 
-def gravity(found: Disagreement) -> tuple[int, bool, str]:
+def gravity(found: Disagreement) -> tuple[int, bool, str, list[str]]:
     """What to report of several: small is grave."""
-    return list(Nature).index(found.nature), not found.is_hard, found.reason
+    rank = list(Nature).index(found.nature)
+    return rank, not found.is_hard, found.reason, sorted(found.about)
 
 
 # -- contradictions ------------------------------------------------------------------------
@@ -60,22 +63,21 @@ def _contradictions(one: Claim, other: Claim) -> Iterator[Disagreement]:
     if one.is_vague or other.is_vague:
         return
     is_hard = one.force is other.force is Force.MUST
-    for reason in _numbers(one, other):
-        yield Disagreement(Nature.CONTRADICTION, reason, is_hard)
-    for reason in _bans(one, other):
-        is_rule = one.is_said or other.is_said
-        yield Disagreement(Nature.CONTRADICTION, reason, is_hard and is_rule)
+    for about in _numbers(one, other):
+        yield Disagreement(Nature.CONTRADICTION, "numbers that do not meet", is_hard, about)
+    for about in _bans(one, other):
+        is_rule = is_hard and (one.is_said or other.is_said)
+        yield Disagreement(Nature.CONTRADICTION, "one wants what the other forbids", is_rule, about)
     for axis in _opposites(one, other):
         yield Disagreement(Nature.CONTRADICTION, axis.name, is_hard or axis.is_of_force)
 
 
-def _numbers(one: Claim, other: Claim) -> Iterator[str]:
+def _numbers(one: Claim, other: Claim) -> Iterator[frozenset[str]]:
     """Ranges of the same thing that do not meet."""
     for left in one.measures:
         for right in other.measures:
             if _is_same_measure(left, right) and not left.quantity.meets(right.quantity):
-                what = listed(sorted(left.about & right.about)) or left.quantity.dimension
-                yield f"numbers that do not meet: {what}"
+                yield left.about & right.about or frozenset({left.quantity.dimension})
 
 
 def _is_same_measure(left: Measure, right: Measure) -> bool:
@@ -107,7 +109,7 @@ def _has_one_bearer(one: Claim, other: Claim, *, is_of_the_whole: bool) -> bool:
     return is_of_the_whole or len(general) == 2 or any(claim.is_only for claim in general)
 
 
-def _bans(one: Claim, other: Claim) -> Iterator[str]:
+def _bans(one: Claim, other: Claim) -> Iterator[frozenset[str]]:
     """The same is wanted and banned: the ban names no more than the wish does."""
     if one.is_ban == other.is_ban:
         return
@@ -117,8 +119,7 @@ def _bans(one: Claim, other: Claim) -> Iterator[str]:
     if any(choice.is_open and len(choice.names) > 1 for choice in wish.choices):
         return
     if _is_covered(ban, wish):
-        shared = ban.words & wish.words
-        yield f"one wants what the other forbids: {listed(sorted(shared))}"
+        yield ban.words & wish.words
 
 
 def _is_covered(ban: Claim, wish: Claim) -> bool:

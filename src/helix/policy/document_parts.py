@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ddx.graph.authority import LAST
+from ddx.graph.authority import LAST, numbered_id
 from ddx.graph.templates import TEMPLATES, file_name, next_id, sections_for
 from ddx.text import listed
 from ddx.values import value
@@ -12,6 +12,7 @@ from helix.policy.drafts import Draft, clean_title
 from helix.policy.parts import (
     ACTIVITIES,
     DOCUMENT,
+    NEW,
     Part,
     acceptance,
     asked,
@@ -54,11 +55,11 @@ def new_documents(
     steps: list[tuple[str, ...]] = [(kind,) for kind in _CHAIN]
     above, before = ground.top, ""
     if from_the_top and _TOP[-1] in ground.names:  # another open request is about to write it
-        above = _TOP[-1]
+        above, before = _TOP[-1], ground.top_bead
     elif from_the_top:
         steps.insert(0, _TOP)
     for kinds in steps:
-        pages = [_page(kind, wish, ground) for kind in kinds]
+        pages = _pages(kinds, wish, ground)
         part = _new(wish, pages, ground, above, before, related)
         above, before = part.about[-1], part.key
         yield part
@@ -120,6 +121,17 @@ class _Page:
     path: str
 
 
+def _pages(kinds: Sequence[str], wish: Wish, ground: Ground) -> list[_Page]:
+    """As an earlier look called them, where their bead is there already."""
+    paths = ground.own.get(f"{NEW}{kinds[-1]}", ())
+    if len(paths) != len(kinds):
+        return [_page(kind, wish, ground) for kind in kinds]
+    return [
+        _Page(kind, TEMPLATES[kind].only_id or numbered_id(path.rpartition("/")[2]), path)
+        for kind, path in zip(kinds, paths, strict=True)
+    ]
+
+
 def _page(kind: str, wish: Wish, ground: Ground) -> _Page:
     template = TEMPLATES[kind]
     doc_id = template.only_id or next_id(template.prefix, ground.names)
@@ -142,7 +154,7 @@ def _new(
         lines += [f"`ddx doc deps {page.id}` prints `{upstream}`"] if upstream else []
     kind = pages[-1].kind
     draft = Draft(
-        f"new:{kind}",
+        f"{NEW}{kind}",
         clean_title(f"{listed(ids)}: {wish.subject}"),
         paragraphs(
             asked(wish),

@@ -151,6 +151,12 @@ def all_questions(case: Case, answers: Mapping[str, bool]) -> tuple[Question, ..
     return tuple(found)
 
 
+def unasked(case: Case, answers: Mapping[str, bool]) -> tuple[str, ...]:
+    """Answers to what nobody asked, so that a mistyped id is not taken for an answer."""
+    asked = {it.key for it in (*_questions(case, answers), *_unclear(case))}
+    return tuple(key for key in answers if key not in asked)
+
+
 def settle(case: Case, answers: Mapping[str, bool]) -> Settled:
     """What is filed, given the answers that came; nothing here asks anybody."""
     level = case.freedom.autonomy
@@ -176,7 +182,11 @@ def settle(case: Case, answers: Mapping[str, bool]) -> Settled:
         _request(case, kept),
         tuple(opened),
         {key: said for key, said in answers.items() if key in keys},
-        tuple(f"{it.what} Assumed: yes; {it.why}" for it in assumed),
+        tuple(
+            f"{it.yes}; {it.why}"
+            for it in assumed
+            if any(_concerns(case, it, part) for part in kept)
+        ),
         missing,
         any(met.is_physics for met in case.conflicts),
     )
@@ -333,7 +343,7 @@ def _opened(case: Case, missing: Sequence[Question]) -> list[Part]:
     area = case.ground.area
     told = case.conflicts[:MOST_CONFLICTS]
     conflicts = [conflict_part(met.conflict, case.wish, area=area) for met in told]
-    gaps = [gap_part(it, area=area) for it in case.impact.missing]
+    gaps = [gap_part(it, case.wish, area=area) for it in case.impact.missing]
     known = {conflict_key(met.conflict) for met in case.conflicts}
     asked = [question_part(it, case.wish, area=area) for it in missing if it.key not in known]
     return [*conflicts, *gaps, *asked]

@@ -9,7 +9,7 @@ from helix.policy.conflicts import REQUEST as BY_REQUEST
 from helix.policy.conflicts import Clash
 from helix.policy.drafts import Draft, clean_title
 from helix.policy.parts import ESCALATION, GAP, Part, asked, labels, paragraphs
-from helix.policy.questions import conflict_key, said
+from helix.policy.questions import conflict_key, said, typed_again
 
 if TYPE_CHECKING:
     from helix.policy.conflicts import Conflict
@@ -37,6 +37,10 @@ def conflict_part(conflict: Conflict, wish: Wish, *, area: str) -> Part:
             unsettled if is_physics else settled if conflict.winner else "",
             f"Met by a request: {wish.text}",
             "To settle it, change one of the two, then close this bead.",
+            ""
+            if is_physics
+            else f"Or let {conflict.winner or one.document} have the last word: "
+            f"{typed_again(wish)} --answer {conflict_key(conflict)}=yes",
         ),
         labels=(*labels("frame", ESCALATION, area), *own),
         priority=1 if is_physics else 2,
@@ -47,7 +51,7 @@ def conflict_part(conflict: Conflict, wish: Wish, *, area: str) -> Part:
     return Part(draft.key, ESCALATION, draft, tuple(documents), name="a conflict")
 
 
-def gap_part(missing: Missing, *, area: str) -> Part:
+def gap_part(missing: Missing, wish: Wish, *, area: str) -> Part:
     where = f"{missing.path}:{missing.line}: " if missing.path else ""
     mark = hashlib.sha256(f"{missing.path} {missing.what}".encode()).hexdigest()[:12]
     draft = Draft(
@@ -55,6 +59,7 @@ def gap_part(missing: Missing, *, area: str) -> Part:
         clean_title(f"Gap: {missing.what}"),
         paragraphs(
             f"{where}{missing.what}.",
+            f"Met by a request: {wish.text}",
             "Write the document, or take the name away, then close this bead. Until then others go "
             "on as if it said nothing.",
         ),
@@ -66,7 +71,7 @@ def gap_part(missing: Missing, *, area: str) -> Part:
 
 
 def question_part(question: Question, wish: Wish, *, area: str) -> Part:
-    again = f'helix input "..." --answer {question.key}=yes'
+    again = f"{typed_again(wish)} --answer {question.key}=yes"
     draft = Draft(
         f"question:{question.key}",
         clean_title(question.what),

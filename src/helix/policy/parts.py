@@ -15,13 +15,15 @@ from helix.policy.drafts import Draft, clean_text, clean_title
 from helix.policy.request import Intent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from helix.policy.impact import Touched
     from helix.policy.request import Wish
 
 REQUEST, DOCUMENT, TESTS, BUILD, ANSWER = "request", "document", "tests", "build", "answer"
 ESCALATION, GAP = "escalation", "gap"
+NEW = "new:"
+"""Begins the key of a part that writes documents which are not there yet."""
 
 ACTIVITIES = {
     **dict.fromkeys(("vision", "prd", "feat", "us"), "frame"),
@@ -45,7 +47,9 @@ class Ground:
     """The commit; empty: there is none yet."""
     root: str = "docs/helix"
     names: tuple[str, ...] = ()
-    """Ids and file names that are taken, by documents or by open beads."""
+    """Ids and file names that are taken, by documents or by open beads of other requests."""
+    own: Mapping[str, tuple[str, ...]] = {}
+    """By part, the files that beads of this very request name already."""
     default_checks: tuple[str, ...] = ()
     is_valid: bool = True
     """`ddx doc validate` passes today: only then can it prove anything tomorrow."""
@@ -53,6 +57,8 @@ class Ground:
     bead_files: int = 3
     top: str = ""
     """The document that new features follow from."""
+    top_bead: str = ""
+    """The bead of another request that is about to write it; empty: none is."""
     area: str = ""
 
 

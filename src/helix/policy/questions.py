@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from ddx.text import cut, listed
 from ddx.values import value
+from helix.policy.parts import ESCALATION, GAP
+from helix.policy.request import Intent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +21,13 @@ if TYPE_CHECKING:
     from helix.policy.request import Wish
 
 START = "start"
+_READS_AS = {
+    Intent.NEW_CAPABILITY: "something new",
+    Intent.CHANGE: "a change",
+    Intent.REPLACE_TECHNOLOGY: "a change of technology",
+    Intent.DEFECT: "a defect",
+    Intent.QUESTION: "a question",
+}
 _LONGEST_TEXT = 200
 
 
@@ -36,34 +46,41 @@ class Question:
         return {("id" if name == "key" else name): said for name, said in self.__dict__.items()}
 
 
+def typed_again(wish: Wish) -> str:
+    """The same request as a command line; a long one is not worth copying."""
+    again = quote(wish.text) if wish.short == wish.text else '"..."'
+    return f"helix input {again}"
+
+
 def ask_start(wish: Wish, parts: Sequence[Part]) -> Question:
     names = listed(part.name for part in parts) or "nothing that an agent could do"
     return Question(
         START,
         f"Shall beads be filed for {wish.short!r}?",
-        f"it reads as a {wish.intent} and leads to {names}",
+        f"it reads as {_READS_AS[wish.intent]} and leads to {names}",
         "each bead is asked about, one by one",
         "nothing is filed",
     )
 
 
 def ask_bead(part: Part) -> Question:
-    waits = "what comes after it then waits for what comes before it"
+    waits = "; what comes after it then waits for what comes before it"
+    is_work = part.role not in (ESCALATION, GAP)
     return Question(
         f"bead:{part.key}",
         f"File {part.draft.title!r}?",
         "low autonomy confirms each bead",
         "the bead is filed with the others, in one write",
-        f"it is not filed; {waits}",
+        f"it is not filed{waits if is_work else ''}",
     )
 
 
 def ask_intent(wish: Wish) -> Question:
     return Question(
         "intent",
-        f"Is {wish.short!r} a {wish.intent}?",
+        f"Is {wish.short!r} {_READS_AS[wish.intent]}?",
         "no word of it says whether something is to be added, changed, replaced or mended",
-        f"it is taken for a {wish.intent}",
+        f"it is taken for {_READS_AS[wish.intent]}",
         "nothing is filed; say it with a verb, such as add, change, replace or fix",
     )
 
@@ -94,7 +111,7 @@ def ask_hit(it: Touched, followers: Sequence[str]) -> Question:
         f"Is {it.id} ({it.title}) to be changed for it?",
         f"no link says so, but search found it: {it.why}",
         f"a bead is filed for {it.id}{more}",
-        f"{it.id}{more} stays as it is",
+        f"{it.id}{more} {'stay as they are' if more else 'stays as it is'}",
     )
 
 

@@ -56,6 +56,10 @@ class Finding:
     def place(self) -> str:
         return f"{self.file}:{self.line}" if self.file and self.line else self.file
 
+    @property
+    def sentence(self) -> str:
+        return f"{self.severity}: {self.title}{f' ({self.place})' if self.place else ''}"
+
 
 @value
 class Clean:

@@ -244,7 +244,7 @@ def known_by_state(
 ) -> Checked | None:
     """What needs no agent to be seen, and nothing else (S-14, D-22)."""
     if not unfinished and not finished and not documents:
-        question = "what shall be built? write a document, or file a bead"
+        question = 'what shall be built? say it: helix input "<what you want>"'
         said = "there are no beads and no documents"
         return Checked(state, Answer.GUIDANCE, said, question)
     if claimed and claimed == unfinished - epics:

@@ -10,7 +10,7 @@ from helix.policy.quantities import singular
 from helix.policy.technologies import CLOSE, OPEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _WORD = re.compile(rf"{OPEN}[^{CLOSE}]*{CLOSE}|[^\W\d_][^\W_]*(?:[-'][^\W_]+)*")
 _EMPTY_WORDS = """
@@ -96,6 +96,16 @@ def stems(text: str) -> Iterator[str]:
             yield word.strip(OPEN + CLOSE)
         elif word not in _EMPTY and len(word) > 1:
             yield _stem(word.removesuffix("'s"))
+
+
+def as_said(found: Iterable[str], text: str) -> list[str]:
+    """Stems as the words that a text has for them, for a person to read."""
+    words = {_measured(_stem(word)): word for word in reversed(_WORD.findall(text.lower()))}
+    return sorted({words.get(_measured(stem), stem) for stem in found})
+
+
+def _measured(stem: str) -> str:
+    return SAME_MEASURE.get(stem, stem)
 
 
 @lru_cache(maxsize=20_000)

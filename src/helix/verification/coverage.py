@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ddx.graph.authority import LAST
 from ddx.graph.walk import closure
-from ddx.tracker.model import link_of, links_of
+from ddx.tracker.model import link_of, links_of, texts_of
 from ddx.values import value
 
 if TYPE_CHECKING:
@@ -125,6 +125,10 @@ class DocumentFinder:
     def of(self, row: Row) -> list[int]:
         """What it names in spec-id and refs, in this order, each once."""
         return self.named(*links_of(row, "spec-id"), *links_of(row, "refs"))
+
+    def written(self, row: Row) -> list[int]:
+        """The documents at the paths that it names; tests and code are no documents."""
+        return [n for n in self.named(*texts_of(row, "paths")) if self._graph.hashes[n]]
 
     def named(self, *names: str) -> list[int]:
         found = dict.fromkeys(self._find(name) for name in names)

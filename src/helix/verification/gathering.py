@@ -20,7 +20,7 @@ from helix.verification.spec_refs import SpecRef, find_spec, line_of
 from helix.verification.traceback import UNMET, Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ddx.execution.measuring import Tip
     from ddx.graph.graph import Graph
@@ -147,6 +147,12 @@ def find_upstream_conflict(
         if document in sides and len(sides) == 2 and not is_double:
             return conflict, (sides - {document}).pop()
     return None, ""
+
+
+def read_again(names: Iterable[str], states: Mapping[str, State]) -> dict[str, State]:
+    """Files that could not even be read once, and of which tests are told now."""
+    files = {test.partition("::")[0] for test in states}
+    return {name: State.PASSED for name in names if name in files and name not in states}
 
 
 def missing_tests(

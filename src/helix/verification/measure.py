@@ -26,9 +26,10 @@ from ddx.tracker.model import (
 from ddx.values import changed, value
 from helix.actions.scope import Kind
 from helix.verification.filing import Occasion, Settled, file_traces, open_traces
-from helix.verification.gathering import Gatherer, missing_tests, untold_tests
+from helix.verification.gathering import Gatherer, missing_tests, read_again, untold_tests
 from helix.verification.model import State
 from helix.verification.reports import Reporter
+from helix.verification.settling import PASSES_AGAIN
 from helix.verification.traceback import trace
 
 if TYPE_CHECKING:
@@ -169,7 +170,9 @@ class _Look:
             return
         told = self._reporter.told
         self._tests = self._gatherer.gather(told)
-        self.states = {name: test.state for name, test in self._tests.items()}
+        states = {name: test.state for name, test in self._tests.items()}
+        known = [test for one in self._opened for test in one.bead.tests]
+        self.states = states | read_again(known, states)
         tree = self._gatherer.tree
         self.gone = missing_tests(self._opened, told, self.states, tree)
         self._probe(untold_tests(self._opened, told, self.states, tree))
@@ -183,7 +186,9 @@ class _Look:
         self._tip.probe(commands, after=reporter.after)
         asked = {test for test, _ in untold}
         found = self._gatherer.gather(reporter.told)
-        self.states |= {name: test.state for name, test in found.items() if name in asked}
+        states = {name: test.state for name, test in found.items()}
+        states |= read_again(asked, states)
+        self.states |= {name: state for name, state in states.items() if name in asked}
 
     def measured(self, scope: Scope) -> Measured:
         proof = self._tip.proof
@@ -239,12 +244,16 @@ def _subjects(
 
 
 def _landed(snapshot: Snapshot, scope: Scope) -> Iterator[Row]:
-    """Closed with evidence and in force; what only steers work has no criteria to prove."""
+    """Closed with evidence and in force; what only steers work has no criteria to prove.
+
+    Nor has what a measure itself closed: the check that found the failure goes on to look for it.
+    """
     for row in snapshot.rows():
         if (
             status_of(row) == "closed"
             and (text_of(row, "closing_commit_sha") or text_of(row, "session_id"))
             and not links_of(row, "superseded-by")
+            and not text_of(row, "close_reason").startswith(PASSES_AGAIN)
             and eligible_by_default(type_of(row), labels_of(row))
             and scope.holds(row)
         ):

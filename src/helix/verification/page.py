@@ -99,7 +99,7 @@ def _coverage(report: Report) -> Iterator[str]:
         for row in report.coverage[:MOST_ROWS]:
             state = "gap" if row.missing else "whole"
             yield f'<tr class="{state}"><th scope="row"><b>{_line(row.id)}</b> '
-            yield f"<span>{_line(row.title.removeprefix(row.id).lstrip(': '))}</span></th>"
+            yield f"<span>{_line(row.title.removeprefix(row.id).lstrip(':- '))}</span></th>"
             for name, found, is_gap in steps(row):
                 lack = ' class="lack"' if is_gap else ""
                 said = ", ".join(map(_name, found))

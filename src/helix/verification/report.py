@@ -17,7 +17,7 @@ from ddx.graph.cache import load_graph
 from ddx.graph.proof.catalog import read_definitions
 from ddx.graph.proof.records import History, read_history
 from ddx.text import cut, shown_on_one_line
-from ddx.tracker.model import link_of, status_of, text_of, type_of, typed
+from ddx.tracker.model import labels_of, link_of, status_of, text_of, type_of, typed
 from ddx.tracker.pending import PENDING, read_pending
 from ddx.values import value
 from helix.actions.scope import Kind
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from helix.verification.coverage import Coverage
     from helix.verification.summaries import Day, Line, Rate, Tries
 
+_ASKING = frozenset({"kind:escalation", "kind:gap"})
+"""Beads that nobody but a person can settle."""
 _LONGEST_TITLE = 80
 _LONGEST_REASON = 400
 _MOST_POINTS = 200
@@ -266,7 +268,8 @@ def _needs(
         name = typed(str(row["id"]))
         if row.get("merge-conflicts"):
             yield Need(f"{row['id']}: two sides of a merge changed it", f"ddx bead why {name}")
-        if type_of(row) == "decision" and status_of(row) == "open":
+        is_asked = type_of(row) == "decision" or not _ASKING.isdisjoint(labels_of(row))
+        if is_asked and status_of(row) == "open":
             what = f"{row['id']} is to be decided: {cut(text_of(row, 'title'), _LONGEST_REASON)}"
             yield Need(what, f"ddx bead show {name}")
     for line in lines:

@@ -39,15 +39,11 @@ def find_spec(
     above = [link for link in links if line and link.line <= line]
     start = (inside or above[-1:] or list(links[:1]))[-1].line
     upwards = [link for link in reversed(links) if link.line <= start]
-    unknown: list[str] = []
-    while upwards:
-        names = _comment(upwards)
-        upwards = upwards[len(names) :]
-        documents = [document for name in names if (document := resolve(name))]
-        if documents:
-            return SpecRef(documents[0])
-        unknown = unknown or names
-    return SpecRef(unknown=tuple(dict.fromkeys(unknown)))
+    names = _comment(upwards)
+    documents = [document for name in names if (document := resolve(name))]
+    if documents:
+        return SpecRef(documents[0])
+    return SpecRef(unknown=tuple(dict.fromkeys(names)))  # never what another test is about
 
 
 def _comment(upwards: Sequence[Link]) -> list[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 WITH, WITHOUT = "with memories", "without"
 MOST_BARS = 62
+_WRITING = ("kind:planning", "kind:document")
 _MOST_TRIES = 5
 """Beads that took more are counted together."""
 
@@ -130,8 +131,8 @@ def lines_of(
 
 
 def is_planning(row: Row) -> bool:
-    """The bead of a pass over documents; what it lands proves no requirement (A-4)."""
-    return any(it == "kind:planning" or it.startswith("action:") for it in labels_of(row))
+    """A bead that writes documents: what it lands proves no requirement (A-4)."""
+    return any(it in _WRITING or it.startswith("action:") for it in labels_of(row))
 
 
 def counts(lines: Sequence[Line], *, since: str = "") -> dict[str, int]:

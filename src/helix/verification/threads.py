@@ -74,7 +74,10 @@ class Threads:
             for n in known.graph.heirs(old) if names else ():
                 self._forerunners.setdefault(n, []).append(old)
         finder = DocumentFinder(known.graph)
-        self._documents = {bead: finder.of(row) for bead, row in known.beads.items()}
+        self._documents = {
+            bead: list(dict.fromkeys((*finder.of(row), *finder.written(row))))
+            for bead, row in known.beads.items()
+        }
         self._parts: dict[str, list[str]] = {}
         for bead, row in known.beads.items():
             self._parts.setdefault(link_of(row, "parent"), []).append(bead)
