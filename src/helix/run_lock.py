@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from ddx.errors import Busy, NotFound, UsageError
 from ddx.files import Lock
 from ddx.process import is_alive, started_at
 from ddx.values import value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,26 +27,37 @@ class RunActive(UsageError):
 
 @value
 class Holder:
-    """The process that runs here, and since when."""
+    """The process that runs here, since when, and what it is at."""
 
     pid: int
     pid_start: str
     since: str
+    objective: str = ""
+    """The id of the objective that it works on; empty: it is a run."""
 
     @property
     def name(self) -> str:
         """Of this run and of no other; wishes are addressed to it."""
         return f"{self.pid} {self.since}"
 
+    @property
+    def kind(self) -> str:
+        return "objective" if self.objective else "run"
+
+    @property
+    def sentence(self) -> str:
+        active = "an objective is at work" if self.objective else "a run is active"
+        return f"{active} here: pid {self.pid}, started {self.since}"
+
 
 @contextmanager
-def only_run(project: Project, clock: Clock) -> Iterator[Holder]:
+def only_run(project: Project, clock: Clock, *, objective: str = "") -> Iterator[Holder]:
     """Ours alone inside. A run that died holds nothing: the kernel let go of its mark."""
     if not os.path.isdir(project.ddx()):
-        raise NotFound(f"{project.root} has no tracker yet", hint="make one: ddx bead init")
+        raise NotFound(f"{project.root} has no tracker yet", hint="make one: helix init")
     pid = os.getpid()
-    us = Holder(pid, started_at(pid), clock.stamp())
-    note = f"{us.pid_start or '-'} {us.since}"
+    us = Holder(pid, started_at(pid), clock.stamp(), objective)
+    note = f"{us.pid_start or '-'} {us.since} {objective}"
     lock = Lock(project.ddx(*MARK), wait_s=0, clock=clock, command=note)
     try:
         lock.__enter__()
@@ -68,13 +79,13 @@ def find_holder(project: Project) -> Holder | None:
             words = file.read(_LARGEST_NOTE).split()
     except OSError:
         return None
-    if len(words) != 3 or not words[0].isdecimal() or len(words[0]) > 9:
+    if len(words) not in (3, 4) or not words[0].isdecimal() or len(words[0]) > 9:
         return None
-    holder = Holder(int(words[0]), words[1].removeprefix("-"), words[2])
+    holder = Holder(int(words[0]), words[1].removeprefix("-"), *words[2:])
     return holder if is_alive(holder.pid, holder.pid_start) else None
 
 
 def _spoken(holder: Holder | None) -> str:
     if holder is None:
         return "another run is just starting or ending"
-    return f"a run is active here: pid {holder.pid}, started {holder.since}"
+    return holder.sentence

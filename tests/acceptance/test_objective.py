@@ -14,6 +14,10 @@ from tests.support.objectives import FINDINGS, Yard, make_yard, step
 from tests.support.runs import CLEAN_REVIEW, task
 from tests.support.tracker import wait_for
 
+from ddx.clock import SYSTEM_CLOCK
+from ddx.project import Project
+from helix.run_lock import only_run
+
 TEXT = "Write some files"
 
 
@@ -359,6 +363,18 @@ def test_the_same_failure_three_times_ends_it(tmp_path: Path) -> None:  # O-4
     assert (len(done["blocked"]), len(done["pending"])) == (3, 1)
 
 
+def test_what_lands_while_it_fails_is_reviewed_all_the_same(tmp_path: Path) -> None:  # S-16
+    yard = make_yard(tmp_path / "w")
+    bad = [step(f"00{n}", verify="sh -c 'echo no such port; exit 7'") for n in range(1, 4)]
+    yard.plan(*bad, step("004"))
+    log = f"{yard.root}/.helix/objectives/*/events.jsonl"
+    hold = f"until grep -q systemic_failure {log}; do sleep 0.05; done"
+    yard.builds("004", f"{hold}\necho done > 004.txt\n")
+    yard.objective(TEXT, "--max-attempts", "1", "--workers", "4", code=1)
+    assert (yard.root / "004.txt").exists()
+    assert len(yard.calls("review")) == 1
+
+
 def test_what_leaves_its_delta_does_not_land(tmp_path: Path) -> None:  # O-7
     yard = make_yard(tmp_path / "w")
     yard.builds("001", "echo done > 001.txt\nmkdir -p src/other\necho x > src/other/001.txt")
@@ -402,6 +418,91 @@ def test_interrupted_it_keeps_what_was_made_and_goes_on_later(tmp_path: Path) ->
     assert yard.objective("resume", "--json").json["state"] == "DONE"
 
 
+HOLD = 'while [ ! -e "$stage/go" ]; do sleep 0.05; done\n'
+
+
+def held_at(folder: Path, agent: str) -> Yard:
+    """One whose agent does not answer before somebody touches `go`."""
+    yard = make_yard(folder)
+    yard.plays(agent, f"{HOLD}{(yard.stage / f'{agent}-1').read_text()}")
+    return yard
+
+
+@pytest.mark.parametrize("agent", ["explorer", "planner", "review", "observer"])
+def test_interrupted_in_any_phase_it_asks_again_and_nothing_is_lost(
+    tmp_path: Path, agent: str
+) -> None:  # C-2, O-5, S-16
+    yard = held_at(tmp_path / "w", agent)
+    driver = yard.begin_objective(TEXT)
+    wait_for(lambda: agent in " ".join(yard.calls()))
+    driver.send_signal(signal.SIGINT)
+    out, _ = driver.communicate(timeout=60)
+    assert driver.returncode == 130, out
+    assert b"go on with: helix objective resume" in out
+    (yard.stage / "go").touch()
+    (yard.stage / "calls").unlink()
+    assert yard.objective("resume", "--json").json["state"] == "DONE"
+    assert yard.calls()[0].split()[0] == agent
+    assert yard.leftover() == CLEAN
+
+
+@pytest.mark.parametrize(
+    ("agent", "state"),
+    [("explorer", "EXPLORED"), ("planner", "PLANNED"), ("review", "BUILT"), ("observer", "DONE")],
+)
+def test_asked_to_stop_it_hears_whoever_is_speaking_and_ends(
+    tmp_path: Path, agent: str, state: str
+) -> None:  # S-26
+    yard = held_at(tmp_path / "w", agent)
+    driver = yard.begin_objective(TEXT)
+    wait_for(lambda: agent in " ".join(yard.calls()))
+    told = yard.helix("stop", "--wait", "0").out
+    assert f"the objective (pid {driver.pid}) will stop" in told
+    assert "asked to stop" in yard.helix("status").out
+    (yard.stage / "go").touch()
+    driver.communicate(timeout=60)
+    assert driver.returncode == 0
+    assert yard.objective("status", "--json").json["state"] == state
+    (yard.stage / "calls").unlink()
+    assert yard.objective("resume", "--json").json["state"] == "DONE"
+    assert yard.calls(agent) == []
+
+
+def test_the_status_tells_of_it_and_it_is_stopped_but_never_paused(tmp_path: Path) -> None:  # S-25
+    yard = make_yard(tmp_path / "w")
+    yard.plan(step("001"), step("002", "001"))
+    yard.builds("001", f"{HOLD}echo done > 001.txt\n")
+    driver = yard.begin_objective(TEXT)
+    yard.await_call("build 001")
+    told = yard.helix("status", "--json").json
+    assert told["run"] is None
+    row = told["objective"]
+    assert (row["text"], row["state"], row["pid"]) == (TEXT, "BUILDING", driver.pid)
+    shown = yard.helix("status").out
+    assert f"objective BUILDING: {TEXT}" in shown
+    assert "begin: helix run" not in shown
+    for word in ("pause", "resume"):
+        refused = yard.helix(word, code=1).err
+        assert "cannot be paused" in refused
+        assert "helix stop" in refused
+    yard.helix("stop", "--wait", "0")
+    (yard.stage / "go").touch()
+    out, _ = driver.communicate(timeout=60)
+    assert (driver.returncode, b"interrupted while building" in out) == (0, True)
+    assert sorted(ended(yard)) == ["001"]
+    assert yard.helix("status", "--json").json["objective"] is None
+    assert yard.objective("resume", "--json").json["state"] == "DONE"
+
+
+def test_a_review_that_the_budget_does_not_allow_stays_owed(tmp_path: Path) -> None:  # X-7, S-16
+    yard = make_yard(tmp_path / "w")
+    stopped = yard.objective(TEXT, "--max-tokens", "500", code=1)
+    assert "helix objective resume" in stopped.out
+    assert (yard.calls("build"), yard.calls("review")) == (["build 001"], [])
+    yard.objective("resume")
+    assert len(yard.calls("review")) == 1
+
+
 # -- around it -------------------------------------------------------------------------------
 
 
@@ -415,6 +516,14 @@ def test_two_do_not_run_in_one_project(tmp_path: Path) -> None:  # S-20
     (yard.stage / "go").touch()
     driver.communicate(timeout=60)
     assert driver.returncode == 0
+
+
+def test_beside_a_run_no_objective_is_begun(tmp_path: Path) -> None:  # S-20
+    yard = make_yard(tmp_path / "w")
+    with only_run(Project(str(yard.root)), SYSTEM_CLOCK):
+        assert "a run is active here" in yard.objective(TEXT, code=2).err
+    assert yard.calls() == []
+    assert yard.objective("list", "--json").json == []
 
 
 def test_one_that_is_under_way_is_not_begun_again(tmp_path: Path) -> None:

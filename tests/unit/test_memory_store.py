@@ -149,11 +149,13 @@ def test_a_newer_schema_is_refused_and_left_alone(tmp_path):
 
 
 def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path):
-    path = tmp_path / "helix.db"
+    path = tmp_path / "of mine" / "helix.db"
+    path.parent.mkdir()
     path.write_bytes(b"this is not a database, and it is long enough to be looked at" * 20)
     with pytest.raises(CorruptFile, match=r"helix\.db is damaged") as raised:
         MemoryStore(str(path)).__enter__()
     assert "helix memory import" in raised.value.hint
+    assert f"mv '{path}' '{path}.bad'" in raised.value.hint
     assert path.read_bytes().startswith(b"this is not")
 
 

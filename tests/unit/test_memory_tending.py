@@ -16,7 +16,7 @@ from helix.memory.model import Memory
 from helix.memory.relating import relate
 from helix.memory.rows import all_edges, put
 from helix.memory.tending import consolidate, fading, forget, pin, prune
-from helix.memory.undoing import MOST_FILES, undo_files, undo_last
+from helix.memory.undoing import MOST_FILES, undo_files, undo_folder, undo_last
 
 DAY_S = 86_400
 
@@ -106,6 +106,12 @@ def test_undo_files_are_bounded(bench):  # C-9
         name = bench.keep(f"trigger of the number {number} alone", f"Resolution {number}")
         forget(bench.store, [name], now=bench.now, dry_run=False)
     assert len(undo_files(bench.path)) == MOST_FILES
+    kept = bench.keep("what is forgotten again and again", "Take it back")
+    for _ in range(MOST_FILES + 3):
+        bench.clock.advance(1)
+        forget(bench.store, [kept], now=bench.now, dry_run=False)
+        undo_last(bench.store, now=bench.now)
+    assert len(os.listdir(undo_folder(bench.path))) <= 2 * MOST_FILES + 1
 
 
 def test_an_undo_file_that_was_damaged_is_named(bench):

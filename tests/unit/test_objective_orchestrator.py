@@ -22,7 +22,15 @@ from tests.support.tracker import ROOT
 from ddx.errors import CorruptFile
 from ddx.testing import FakeClock, make_repo
 from helix.objective import Orchestrator, State
-from helix.objective.events import EventLog, clear, known_objectives, objective_id, read_checkpoints
+from helix.objective.events import (
+    MOST_OBJECTIVES,
+    EventLog,
+    clear,
+    known_objectives,
+    objective_id,
+    read_checkpoints,
+)
+from helix.objective.machine import TRANSITIONS
 from helix.objective.states import ErrorReason
 
 TEXT = "Add a login page"
@@ -41,6 +49,107 @@ def log_of(root: Path) -> Path:
 
 def resumed(root: Path) -> Orchestrator:
     return Orchestrator.resume(TEXT, str(root))
+
+
+def ended(task: str, status: str = "delivered", **told: Any) -> tuple[str, dict[str, Any]]:
+    return "task_complete", {"task_id": task, "status": status, **told}
+
+
+MANY = {"task_ids": [f"t{n}" for n in range(6)], "dependencies": {}}
+TO_MANY = [(name, MANY if name == "tasks_created" else told) for name, told in TO_BUILDING]
+TO_A_STALL = [*TO_BUILDING, ended("t1", "blocked"), ended("t3"), ("stalled", {})]
+THE_REST = [("start_observing", {}), ("observation_complete", {})]
+SAME = {"check": "pytest", "exit_code": 1, "error": "no such port"}
+STORIES: dict[str, tuple[list[tuple[str, dict[str, Any]]], State, ErrorReason | None]] = {
+    "all goes well": (
+        [
+            *TO_BUILDING[:3],
+            ("clarify_needed", {"questions": ["Which?"]}),
+            *TO_BUILDING[3:],
+            *(ended(task) for task in PLAN["task_ids"]),
+            ("all_complete", {}),
+            *THE_REST,
+        ],
+        State.DONE,
+        None,
+    ),
+    "planned anew": ([*TO_A_STALL, ("replan", {})], State.PLANNING, None),
+    "skipped": ([*TO_A_STALL, ("skip", {}), *THE_REST], State.DONE, None),
+    "stalled": (TO_A_STALL, State.STALLED, ErrorReason.ALL_BLOCKED),
+    "aborted": ([*TO_A_STALL, ("abort", {})], State.ERROR, ErrorReason.USER_ABORT),
+    "nothing found": (
+        [*TO_BUILDING[:1], ("exploration_complete", {"targets": {"files": []}})],
+        State.ERROR,
+        ErrorReason.EMPTY_EXPLORATION,
+    ),
+    "no plan": (
+        [*TO_BUILDING[:3], ("tasks_created", {"task_ids": []})],
+        State.ERROR,
+        ErrorReason.NO_TASKS,
+    ),
+    "a ring": (
+        [*TO_BUILDING[:3], ("tasks_created", {**PLAN, "dependencies": {"t1": ["t1"]}})],
+        State.ERROR,
+        ErrorReason.CYCLES_DETECTED,
+    ),
+    "ever slower": (
+        [*TO_MANY, *(ended(f"t{n}", duration_s=10 if n < 3 else 100) for n in range(5))],
+        State.ERROR,
+        ErrorReason.VELOCITY_COLLAPSE,
+    ),
+    "the same again and again": (
+        [*TO_MANY, *(ended(f"t{n}", "blocked", **SAME) for n in range(3))],
+        State.ERROR,
+        ErrorReason.SYSTEMIC_FAILURE,
+    ),
+}
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_every_story_ends_as_it_should_and_is_restored(tmp_path: Path, story: str) -> None:
+    events, state, reason = STORIES[story]  # O-1, O-2, O-4, O-5
+    found = Orchestrator(TEXT, str(tmp_path))
+    results = [found.transition(event, told) for event, told in events]
+    assert (found.state, found.error_reason) == (state, reason)
+    assert results[-1].to_state is state
+    assert results[-1].error_reason is reason
+    assert all(result.success for result in results[:-1])
+    assert resumed(tmp_path).standing == found.standing
+    assert (resumed(tmp_path).status()["recovery"] == "") is (reason is None)
+
+
+def test_the_stories_take_every_way_and_know_every_reason(tmp_path: Path) -> None:  # O-1, O-2
+    taken, reasons = set(), set()
+    for number, (events, _, reason) in enumerate(STORIES.values()):
+        found = Orchestrator(TEXT, str(tmp_path / str(number)))
+        for event, told in events:
+            result = found.transition(event, told)
+            taken.add((result.from_state, event, found.state))
+        reasons.add(reason)
+    ways = {(state, str(event), target) for (state, event), target in TRANSITIONS.items()}
+    assert ways <= taken
+    assert reasons == {None, *ErrorReason} - {ErrorReason.INVALID_TRANSITION}
+
+
+@pytest.mark.parametrize(
+    ("event", "told", "context"),
+    [
+        ("fly", {}, {}),
+        ("skip", {}, {}),
+        ("all_complete", {}, {"pending": ["t1", "t2", "t3"]}),
+        ("stalled", {}, {"pending": ["t1", "t2", "t3"], "ready": ["t1", "t3"]}),
+        ("task_complete", {"task_id": "t9"}, {"problem": "no such task", "task_id": "t9"}),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_reason_and_changes_nothing(
+    tmp_path: Path, event: str, told: dict[str, Any], context: dict[str, Any]
+) -> None:  # O-1, O-2, O-3
+    found = begun(tmp_path)
+    before = found.standing
+    result = found.transition(event, told)
+    assert (result.success, result.error_reason) == (False, ErrorReason.INVALID_TRANSITION)
+    assert result.error_context == {"current_state": "BUILDING", "event": event, **context}
+    assert found.standing == before == resumed(tmp_path).standing
 
 
 def test_an_event_is_on_the_disk_before_it_is_true(tmp_path: Path) -> None:  # O-5
@@ -239,6 +348,18 @@ def test_below_a_project_it_is_the_projects(
     Orchestrator(TEXT).transition("start")
     assert log_of(tmp_path).exists()
     assert Orchestrator.resume(TEXT).state is State.EXPLORING
+
+
+def test_only_so_many_objectives_are_looked_back_to(tmp_path: Path) -> None:  # C-9
+    for number in range(MOST_OBJECTIVES):
+        log = tmp_path / ".helix/objectives" / f"old-{number:03}" / "events.jsonl"
+        log.parent.mkdir(parents=True)
+        log.touch()
+        os.utime(log, (1e9 + number, 1e9 + number))
+    Orchestrator(TEXT, str(tmp_path)).transition("start")
+    left = os.listdir(tmp_path / ".helix/objectives")
+    assert len(left) == MOST_OBJECTIVES
+    assert "old-000" not in left and objective_id(TEXT) in left
 
 
 def test_the_whole_of_it_is_one_row(tmp_path: Path) -> None:

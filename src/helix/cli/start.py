@@ -11,8 +11,6 @@ from ddx.console.screen import say
 from ddx.console.spec import Command
 from ddx.environment import for_children
 from ddx.errors import DdxError
-from ddx.graph.cache import make_folder
-from ddx.supervision.background import start_in_background
 from ddx.text import shown
 from helix.cli.control import comes_true, controlled_project
 from helix.cli.run import COMMAND as RUN
@@ -31,11 +29,13 @@ _FLAGS = tuple(flag for flag in RUN.flags if flag.name not in _FOREGROUND)
 
 
 def run(**given: Any) -> int:
+    from ddx.supervision.background import start_in_background
+
     project = controlled_project()
     holder = find_holder(project)
     if holder is not None:
         raise RunActive(
-            f"a run is active here: pid {holder.pid}, started {holder.since}",
+            holder.sentence,
             hint="see it: helix status; or ask it to stop: helix stop",
         )
     output = _fresh_output(project)
@@ -80,6 +80,8 @@ def words_of(given: dict[str, Any]) -> list[str]:
 
 def _fresh_output(project: Project) -> str:
     """A new file, so that an earlier run that still prints does not print into ours."""
+    from ddx.graph.cache import make_folder
+
     folder = os.path.join(project.root, LOGS)
     make_folder(folder)
     path = os.path.join(folder, OUTPUT)

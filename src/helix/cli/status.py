@@ -55,6 +55,11 @@ def as_row(status: Status) -> dict[str, Any]:
         "at": status.at,
         "needs": [need.__dict__ for need in status.needs],
         "run": _run_row(status.run) if status.run else None,
+        "objective": (
+            {**status.objective.__dict__, "asked": list(status.objective.asked)}
+            if status.objective
+            else None
+        ),
         "queue": status.queue.__dict__ if status.queue else None,
         "claims": [claim.__dict__ for claim in status.claims],
         "blocked": [{**held.__dict__, "until": held.until or None} for held in status.blocked],

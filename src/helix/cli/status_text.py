@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from helix.status.model import Attempt, Claim, Held, Need, Queue, Run, Status
+    from helix.status.model import Attempt, Claim, Held, Need, Objective, Queue, Run, Status
 
 _LABEL = 10
 _MOST_SHOWN = 8
@@ -46,8 +46,10 @@ def _needs(needs: tuple[Need, ...], room: int) -> Iterator[Styled]:
 
 def _paragraphs(status: Status) -> Iterator[tuple[str, list[str]]]:
     run, now = status.run, status.at
+    if status.objective is not None:
+        yield "objective", [*_objective_lines(status.objective)]
     if run is None:
-        yield "run", ["none yet; begin: helix run"]
+        yield "run", [] if status.objective else ["none yet; begin: helix run"]
     else:
         yield "run", [*_run_lines(run, now)]
         yield "cycles", [_cycles(run, now)]
@@ -68,6 +70,13 @@ def _paragraphs(status: Status) -> Iterator[tuple[str, list[str]]]:
             for it in status.executions
         ),
     )
+
+
+def _objective_lines(objective: Objective) -> Iterator[str]:
+    spent = in_words(objective.elapsed_s) if objective.elapsed_s is not None else "some time"
+    yield f"{objective.state}: {objective.text or objective.id}"
+    wishes = (f"asked to {wish} at the next boundary" for wish in objective.asked)
+    yield ", ".join((f"at work for {spent}, pid {objective.pid}", *wishes))
 
 
 def _run_lines(run: Run, now: str) -> Iterator[str]:

@@ -25,6 +25,7 @@ def run(*, now: bool, wait: int | None) -> int:
         say(f"no run is active in {project.root}")
         return 0
 
+    what = f"the {holder.kind} (pid {holder.pid})"
     ask(project, Wish.STOP, run=holder.name)
     if now:
         _terminate(holder.pid)
@@ -32,14 +33,14 @@ def run(*, now: bool, wait: int | None) -> int:
     if comes_true(
         lambda: not is_alive(holder.pid, holder.pid_start), within_s=min(wait_s, _HIGHEST_WAIT_S)
     ):
-        say(f"the run (pid {holder.pid}) has stopped")
+        say(f"{what} has stopped")
         return 0
     if now:
         raise DdxError(
-            f"the run (pid {holder.pid}) is still ending after {wait_s} s",
+            f"{what} is still ending after {wait_s} s",
             hint="see what it does: helix logs -f",
         )
-    say(f"the run (pid {holder.pid}) will stop at its next boundary; sooner: helix stop --now")
+    say(f"{what} will stop at its next boundary; sooner: helix stop --now")
     return 0
 
 

@@ -123,7 +123,9 @@ def _spoken(path: str, problem: sqlite3.Error, busy_s: float) -> DdxError:
             said = f"{path} is held by another process for more than {busy_s:g} s"
             return Busy(said, hint="try again")
         case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
-            aside = f"mv {path} {path}.bad"
+            from shlex import join  # seldom; hooks have no time for it
+
+            aside = join(("mv", path, f"{path}.bad"))
             hint = f"keep it aside: {aside}; then: helix memory import EXPORT.jsonl"
             return CorruptFile(f"{path} is damaged: {problem}", hint=hint)
         case sqlite3.SQLITE_FULL:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER = "undo"
 MOST_FILES = 20
-_ENDING = ".jsonl"
+_ENDING, _UNDONE = ".jsonl", ".undone"
 
 
 @value
@@ -59,11 +59,11 @@ def undo_folder(database: str) -> str:
     return os.path.join(os.path.dirname(database), FOLDER)
 
 
-def undo_files(database: str) -> list[str]:
+def undo_files(database: str, ending: str = _ENDING) -> list[str]:
     """Oldest first."""
     folder = undo_folder(database)
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(_ENDING))
+        names = sorted(name for name in os.listdir(folder) if name.endswith(ending))
     except FileNotFoundError:
         return []
     return [os.path.join(folder, name) for name in names]
@@ -82,8 +82,9 @@ def write_undo(database: str, removal: Removal, *, now: str) -> str:
     name = f"{at}-{removal.command}-{os.urandom(2).hex()}{_ENDING}"
     path = os.path.join(undo_folder(database), name)
     replace(path, (fastjson.to_bytes(row) + b"\n" for row in rows))
-    for old in undo_files(database)[:-MOST_FILES]:
-        os.unlink(old)
+    for ending in (_ENDING, _UNDONE):
+        for old in undo_files(database, ending)[:-MOST_FILES]:
+            os.unlink(old)
     return path
 
 
@@ -113,7 +114,7 @@ def undo_last(store: MemoryStore, *, now: str) -> Undone:
         for edge in removal.edges:
             if find_memory(db, edge.source) and find_memory(db, edge.target):
                 add_edge(db, edge, now=now)
-    os.rename(path, path.removesuffix(_ENDING) + ".undone")
+    os.rename(path, path.removesuffix(_ENDING) + _UNDONE)
     return Undone(removal.command, head, tuple(restored), tuple(kept), path)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from ddx.errors import NotFound, Refused
 from ddx.execution.model import Idle, Landed
-from ddx.execution.orders import Begin, Ended, Stop, Wait
+from ddx.execution.orders import Begin, Stop, Wait
 from ddx.execution.record import MANIFEST, read_record
 from ddx.execution.relanding import land_pending
 from ddx.execution.selecting import overlap
@@ -33,9 +33,11 @@ from helix.objective.judging import (
 )
 from helix.objective.planning import FAILURE
 from helix.objective.readiness import TaskResult
+from helix.objective.session import RESUME, Halt
 from helix.objective.states import Event, State
 from helix.objective.task_policy import TaskPolicy
 from helix.objective.telling import context_of
+from helix.policy.trailers import Unreadable
 from helix.work import BuildPolicy, is_worth_reviewing, learn, review_landed, take_stock
 
 if TYPE_CHECKING:
@@ -51,17 +53,10 @@ if TYPE_CHECKING:
 INJECTED, LANDED, REVIEWED = "injected", "landed", "reviewed"
 """Notes: which memories a task's prompt carried; what landed and is owed a review; what had it."""
 
+INTERRUPTED = Halt(f"interrupted while building; {RESUME}", 0)
+
 _WATCH_S = 0.5
 _LONGEST_REASON = 600
-_ENDS = {Ended.DENIED: 4}
-
-
-@value
-class Halt:
-    """It cannot go on now, but it can be resumed."""
-
-    reason: str
-    exit_code: int
 
 
 @value
@@ -107,6 +102,7 @@ class Building:
                     self._rest_or_end()
             while self._flights:
                 self._settle_one()
+        self._review_owed()  # what landed while it failed
         return None
 
     # -- what the tracker knows --------------------------------------------------------------
@@ -184,11 +180,11 @@ class Building:
         """Who builds now; None: nobody may, and why is known (X-7, X-8)."""
         session = self._session
         if session.is_over:
-            self._halt = Halt("interrupted", 0)
+            self._halt = INTERRUPTED
             return None
         match session.meter.step():
-            case Stop(ended=ended, reason=reason):
-                self._halt = Halt(reason, _ENDS.get(ended, 1))
+            case Stop():
+                self._halt = session.spent()
             case Wait(reason=reason, until=until):
                 self._halt = None if self._flights else self._wait_until(reason, until)
             case Begin(harness=harness):
@@ -199,7 +195,7 @@ class Building:
     def _wait_until(self, reason: str, until: str) -> Halt | None:
         self._session.tell(reason)
         self._session.rest(until)
-        return Halt("interrupted", 0) if self._session.is_over else None
+        return INTERRUPTED if self._session.is_over else None
 
     def _launch(
         self, pool: ThreadPoolExecutor, task: str, rows: dict[str, Row], agent: Agent
@@ -215,8 +211,7 @@ class Building:
         now = self._site.clock.stamp()
         site = self._sites.pop() if self._sites else self._session.open_site()
         future = pool.submit(_fly, site, policy)
-        paths = texts_of(rows[task], "paths")
-        self._flights[future] = Flight(task, policy, agent, now, paths)
+        self._flights[future] = Flight(task, policy, agent, now, texts_of(rows[task], "paths"))
         future.add_done_callback(lambda _: self._sites.append(site))
         self._session.tell(f"building {task}: {text_of(rows[task], 'title')}")
 
@@ -270,7 +265,7 @@ class Building:
             case AwaitsLanding(reason=reason):
                 session.tell(f"{task}: {reason}")
             case Interrupted():
-                self._halt = Halt("interrupted", 0)
+                self._halt = INTERRUPTED
             case other:
                 assert_never(other)
         for remark in take_stock(self._desk, flight.policy.injection, outcome):
@@ -337,14 +332,23 @@ class Building:
         """What landed is looked at before more is built on it; findings are filed (S-16)."""
         done = {note["attempt"] for note in self._orchestrator.notes(REVIEWED)}
         owed = [it for it in self._orchestrator.notes(LANDED) if it["attempt"] not in done]
-        for note in owed if self._session.reviews and not self._session.is_over else ():
-            try:
-                reviewed = review_landed(self._desk, str(note["attempt"]))
-            except NotFound as problem:
-                self._session.tell(f"{note['task_id']} is not reviewed: {problem.message}")
-                continue
-            self._orchestrator.note(REVIEWED, {**note, "found": reviewed.sentence})
-            self._session.tell(f"{note['task_id']}: {reviewed.sentence}")
+        for note in owed if self._session.reviews else ():
+            halt = INTERRUPTED if self._session.is_over else self._session.spent()
+            said = "" if halt else self._reviewed(str(note["attempt"]))
+            if not said:  # it stays owed
+                self._halt = halt or INTERRUPTED
+                return
+            self._orchestrator.note(REVIEWED, {**note, "found": said})
+            self._session.tell(f"{note['task_id']}: {said}")
+
+    def _reviewed(self, attempt: str) -> str:
+        """What the review found; empty if it was interrupted."""
+        try:
+            found = review_landed(self._desk, attempt)
+        except NotFound as problem:
+            return f"not reviewed: {problem.message}"
+        is_torn = self._site.stop.asked and isinstance(found.verdict, Unreadable)
+        return "" if is_torn else found.sentence
 
     # -- nothing runs ------------------------------------------------------------------------
 
@@ -361,7 +365,7 @@ class Building:
         if stalls:
             self._orchestrator.transition(Event.STALLED, stall)
         elif self._session.is_over:
-            self._halt = Halt("interrupted", 0)
+            self._halt = INTERRUPTED
         elif resting := [it for it in self._rests_until.values() if it > self._site.clock.stamp()]:
             self._session.rest(min(resting))
         elif waits:

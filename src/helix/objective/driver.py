@@ -8,10 +8,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, assert_never
 
-from ddx.execution.orders import Stop
+from ddx.text import counted
 from ddx.values import value
 from helix.objective.asking import Unanswered
-from helix.objective.building import Building, Halt
+from helix.objective.building import Building
 from helix.objective.exploring import explore
 from helix.objective.observing import observe
 from helix.objective.plan import Broken, Plan, Unclear
@@ -24,10 +24,13 @@ from helix.objective.planning import (
     file_plan,
     make_plan,
 )
+from helix.objective.session import RESUME, Halt
 from helix.objective.states import Event, State
 
 if TYPE_CHECKING:
-    from helix.objective.session import Session
+    from collections.abc import Sequence
+
+    from helix.objective.session import Choose, Session
 
 MOST_REPLANS = 2
 """More plans than that do not help: a person must look."""
@@ -37,7 +40,6 @@ ASKED, REPLANNED = "asked", "replanned"
 WAYS = ("replan", "skip", "abort")
 
 _ASKING = frozenset({State.EXPLORING, State.PLANNING, State.OBSERVING})
-_RESUME = "go on with: helix objective resume"
 
 
 @value
@@ -51,10 +53,11 @@ class Conclusion:
 def drive(session: Session) -> Conclusion:
     """On from the state that it is in, until it is done, has failed, or needs a person."""
     orchestrator = session.orchestrator
+    answered = len(orchestrator.notes(ANSWER))
     while True:
         if session.is_over and orchestrator.state not in (State.DONE, State.ERROR):
-            return Conclusion(f"interrupted while {orchestrator.state}; {_RESUME}", 0)
-        halt = _spent(session) if orchestrator.state in _ASKING else None
+            return Conclusion(f"interrupted while {orchestrator.state}; {RESUME}", 0)
+        halt = session.spent() if orchestrator.state in _ASKING else None
         if halt is not None:
             return Conclusion(halt.reason, halt.exit_code)
         match orchestrator.state:
@@ -65,7 +68,8 @@ def drive(session: Session) -> Conclusion:
             case State.EXPLORED:
                 orchestrator.transition(Event.START_PLANNING)
             case State.PLANNING:
-                halt = _plan(session)
+                is_unused = len(orchestrator.notes(ANSWER)) == answered
+                halt = _plan(session, session.wishes.answers if is_unused else ())
             case State.PLANNED:
                 orchestrator.transition(Event.START_BUILDING)
             case State.BUILDING:
@@ -86,19 +90,13 @@ def drive(session: Session) -> Conclusion:
             return Conclusion(halt.reason, halt.exit_code)
 
 
-def _spent(session: Session) -> Halt | None:
-    """Nobody is asked once the budget is used up or the harness is broken (X-7, X-8)."""
-    step = session.meter.step()
-    return Halt(f"{step.reason}; {_RESUME}", 1) if isinstance(step, Stop) else None
-
-
 def _explore(session: Session) -> Halt | None:
     orchestrator = session.orchestrator
     found = explore(session.desk, orchestrator, most=session.explorers, tell=session.tell)
     if found is None:
-        return Halt(f"interrupted while exploring; {_RESUME}", 0)
+        return Halt(f"interrupted while exploring; {RESUME}", 0)
     files = found["targets"]["files"]
-    session.tell(f"explored: {len(files)} files matter")
+    session.tell(f"explored: {counted(len(files), 'file')} to look at")
     orchestrator.transition(Event.EXPLORATION_COMPLETE, found)
     return None
 
@@ -106,19 +104,19 @@ def _explore(session: Session) -> Halt | None:
 # -- planning ------------------------------------------------------------------------------
 
 
-def _plan(session: Session) -> Halt | None:
+def _plan(session: Session, answers: tuple[str, ...]) -> Halt | None:
     desk, orchestrator = session.desk, session.orchestrator
     if noted := orchestrator.fresh_notes(FILING):  # we died between the plan and its beads
         orchestrator.transition(Event.TASKS_CREATED, file_noted(desk, orchestrator, noted[-1]))
         return None
-    if halt := _ask_person(session):
+    if halt := _ask_person(session, answers):
         return halt
     session.tell("planning")
     match make_plan(desk, orchestrator):
         case Unanswered(reason=reason) if session.is_over:
-            return Halt(f"interrupted while planning; {_RESUME}", 0)
+            return Halt(f"interrupted while planning; {RESUME}", 0)
         case Unanswered(reason=reason):
-            return Halt(f"there is no plan: {reason}; {_RESUME}", 1)
+            return Halt(f"there is no plan: {reason}; {RESUME}", 1)
         case Unclear(questions=questions):
             orchestrator.note(ASKED, {"questions": list(questions)})
             orchestrator.transition(Event.CLARIFY_NEEDED, {"questions": list(questions)})
@@ -130,32 +128,42 @@ def _plan(session: Session) -> Halt | None:
             return None
         case Broken(reason=reason):
             orchestrator.note(FAILURE, {"reason": f"a plan could not be carried out: {reason}"})
-            return Halt(f"the plan cannot be carried out: {reason}; {_RESUME}", 1)
+            return Halt(f"the plan cannot be carried out: {reason}; {RESUME}", 1)
         case Plan(tasks=()):
             orchestrator.transition(Event.TASKS_CREATED, {"task_ids": []})
             return None
         case Plan() as plan:
             told = file_plan(desk, orchestrator, plan)
-            session.tell(f"planned: {len(plan.tasks)} tasks below {told['epic']}")
+            session.tell(f"planned: {counted(len(plan.tasks), 'task')} below {told['epic']}")
             orchestrator.transition(Event.TASKS_CREATED, told)
             return None
 
 
-def _ask_person(session: Session) -> Halt | None:
+def _ask_person(session: Session, texts: tuple[str, ...]) -> Halt | None:
     """The planner's questions, answered by flags or on a terminal; else it stops for them."""
     orchestrator = session.orchestrator
     questions = orchestrator.standing.questions
     rounds = len(orchestrator.fresh_notes(ANSWER))
     if rounds == len(orchestrator.fresh_notes(ASKED)):
         return None
-    texts = () if rounds else session.wishes.answers
     if not texts and session.choose is not None and rounds < MOST_ROUNDS:
-        texts = tuple(f"{it} {session.choose(it, ())}" for it in questions)
+        texts = _answers(session.choose, questions)
     if not texts:
         asked = "; ".join(questions)
         return Halt(f"a person must answer: {asked} (helix objective resume --answer '...')", 4)
     orchestrator.note(ANSWER, {"texts": list(texts)})
     return None
+
+
+def _answers(choose: Choose, questions: Sequence[str]) -> tuple[str, ...]:
+    """Each question with its answer; none at all if a person leaves one open."""
+    texts: list[str] = []
+    for question in questions:
+        said = choose(question, ())
+        if not said:
+            return ()
+        texts.append(f"{question} {said}")
+    return tuple(texts)
 
 
 # -- a stall -------------------------------------------------------------------------------
@@ -194,7 +202,7 @@ def _observe(session: Session) -> None:
     orchestrator = session.orchestrator
     session.tell("observing")
     told = observe(session.desk, orchestrator, tell=session.tell)
-    if not session.is_over:
+    if not session.desk.site.stop.asked:  # asked from a second terminal, it was heard to its end
         if remark := close_epic(session.desk, orchestrator):
             session.tell(remark)
         orchestrator.transition(Event.OBSERVATION_COMPLETE, told)

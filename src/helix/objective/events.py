@@ -37,6 +37,9 @@ OBJECTIVE, RESTORED, EVENT, NOTE = "objective", "restored", "event", "note"
 """The kinds of lines: it is begun, or goes on from checkpoints; the machine is told something; any
 other thing that is worth to be remembered."""
 
+MOST_OBJECTIVES = 200
+"""Whose logs are kept, the last ones first (C-9)."""
+
 _PHASES = ("explored", "planned", "built")
 _LONGEST_SLUG = 40
 _HASHED = 8
@@ -244,6 +247,14 @@ def find_objective(root: str, said: str = "") -> Known:
         what = "is no objective here" if not near else "can mean several objectives"
         raise NotFound(f"{said!r} {what}", hint="see: helix objective list")
     return near[0]
+
+
+def forget_oldest(root: str) -> None:
+    """More than anybody looks back to are not kept: the longest silent ones go first (C-9)."""
+    logs = [os.path.join(root, *OBJECTIVES, id, LOG) for id in known_objectives(root)]
+    if len(logs) > MOST_OBJECTIVES:
+        for log in sorted(logs, key=os.path.getmtime)[:-MOST_OBJECTIVES]:
+            shutil.rmtree(os.path.dirname(log))
 
 
 def clear(root: str, id: str = "") -> tuple[int, int]:

@@ -20,6 +20,7 @@ from helix.objective.events import (
     Entry,
     EventLog,
     checkpoint_in,
+    forget_oldest,
     objective_id,
     read_checkpoints,
     write_checkpoint,
@@ -145,6 +146,8 @@ class Orchestrator:
                 first.append(Entry(self._clock.stamp(), run, RESTORED, "checkpoints", kept))
         entry = Entry(self._clock.stamp(), run, kind, name, told, came_to or {})
         self._log.append(*first, entry)
+        if first:
+            forget_oldest(self.root)
         self._run = run
         return entry
 

@@ -64,7 +64,7 @@ def read_output(text: str) -> Output:
     ended = ""
     for line in lines:
         if found := _MARK.match(line):
-            key, rest = found[1], cut(found[2].strip().rstrip("*_`"), _LONGEST_TEXT)
+            key, rest = found[1], cut(_closed(found[2].strip()), _LONGEST_TEXT)
             said[key] = rest
             if key in ("DELIVERED", "PARTIAL", "BLOCKED"):
                 ended = key
@@ -74,6 +74,13 @@ def read_output(text: str) -> Output:
         why = error or NOTHING_SAID
         return Output(TaskResult.BLOCKED, "", tried, why, utilized, is_known=False)
     return Output(TaskResult(ended.lower()), said[ended], tried, error, utilized)
+
+
+def _closed(text: str) -> str:
+    """Without the emphasis at its end that closes what was opened before the mark."""
+    bare = text.rstrip("*_`")
+    marks = text.removeprefix(bare)
+    return bare if marks and text.count(marks) % 2 else text
 
 
 def extract_mapping(text: str) -> dict[str, str]:
@@ -154,6 +161,8 @@ def _below(mark: str, lines: list[str], *, goes_on: re.Pattern[str]) -> list[str
     starts = [n for n, line in enumerate(lines) if (it := _MARK.match(line)) and it[1] == mark]
     found: list[str] = []
     for line in lines[starts[-1] + 1 :] if starts else ():
+        if _FENCE.fullmatch(line):
+            continue
         is_fitting = goes_on.match(line)
         if (line.strip() and not line[0].isspace() and not is_fitting) or _MARK.match(line):
             break

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ddx.clock import stamp
 from ddx.execution.budget import spent_on
-from ddx.execution.orders import tightened
+from ddx.execution.orders import Ended, Stop, tightened
 from ddx.instants import seconds_between
 from ddx.values import value
 
@@ -20,7 +20,20 @@ if TYPE_CHECKING:
     from helix.objective.orchestrator import Orchestrator
     from helix.policy.model import Rules
 
+Choose: TypeAlias = "Callable[[str, tuple[str, ...]], str]"
+"""Asks a person for one of these words, or for any where there are none; empty: no answer."""
+
+RESUME = "go on with: helix objective resume"
+
 _POLL_S = 0.25
+
+
+@value
+class Halt:
+    """It cannot go on now, but it can be resumed."""
+
+    reason: str
+    exit_code: int
 
 
 @value
@@ -47,14 +60,21 @@ class Session:
     open_site: Callable[[], Site]
     """One more for each attempt that runs beside another."""
     tell: Callable[[str], None]
-    choose: Callable[[str, tuple[str, ...]], str] | None
-    """Asks a person for one of these words, or for any where there are none; None: nobody can."""
+    choose: Choose | None
+    """None: nobody can be asked."""
     stop_asked: Callable[[], bool]
 
     @property
     def is_over(self) -> bool:
         """Somebody wants it to end: by a signal, or from a second terminal."""
         return bool(self.desk.site.stop.asked) or self.stop_asked()
+
+    def spent(self) -> Halt | None:
+        """Nobody is asked once the budget is used up or the harness is broken (X-7, X-8)."""
+        step = self.meter.step()
+        if not isinstance(step, Stop):
+            return None
+        return Halt(f"{step.reason}; {RESUME}", 4 if step.ended is Ended.DENIED else 1)
 
     def limits(self, beads: Sequence[Bead]) -> Limits:
         """What one attempt may use of the whole budget and of its bead's own (X-7)."""

@@ -10,7 +10,14 @@ from ddx.errors import DdxError
 from ddx.values import changed
 from helix.status.model import Need, Status
 from helix.status.queue import with_queue
-from helix.status.runs import needs_of, read_attempts, read_decisions, read_executions, read_run
+from helix.status.runs import (
+    needs_of,
+    read_attempts,
+    read_decisions,
+    read_executions,
+    read_objective,
+    read_run,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +39,7 @@ def read_status(project: Project, *, clock: Clock) -> Status:
         decisions=tuple(read_decisions(project, run)),
         attempts=tuple(read_attempts(project)),
         executions=tuple(read_executions(project)),
+        objective=read_objective(project, now=now),
     )
     try:
         return with_queue(status, project, clock)

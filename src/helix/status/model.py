@@ -59,6 +59,19 @@ class Run:
 
 
 @value
+class Objective:
+    """The one that is being worked on, and where it stands."""
+
+    id: str
+    text: str
+    """Its words; empty while it has said nothing."""
+    state: str
+    pid: int
+    elapsed_s: float | None
+    asked: tuple[str, ...] = ()
+
+
+@value
 class Claim:
     id: str
     title: str
@@ -125,3 +138,4 @@ class Status:
     """The newest first."""
     attempts: tuple[Attempt, ...] = ()
     executions: tuple[Executed, ...] = ()
+    objective: Objective | None = None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 
+from ddx.errors import DdxError
 from ddx.instants import seconds_between
 from ddx.process import is_alive
 from ddx.text import cut
+from helix.run_lock import find_holder
 from helix.status.files import read_names, read_row, read_tail
-from helix.status.model import LONGEST_TEXT, MOST_RECENT, Attempt, Executed, Need, Run
+from helix.status.model import LONGEST_TEXT, MOST_RECENT, Attempt, Executed, Need, Objective, Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,13 +38,45 @@ def read_run(project: Project, *, now: str) -> Run | None:
     has_ended = bool(row.get("stop_reason")) or row.get("exit_code") is not None
     state = "ended" if has_ended else "running" if lives else "died"
     until = now if state == "running" else str(row.get("updated_at") or now)
-    wishes = [wish for wish in WISHES if os.path.exists(project.ddx("state", f"run-{wish}"))]
     return Run(
         state,
         row,
         seconds_between(str(row.get("started_at") or ""), until),
-        tuple(wishes) if state == "running" else (),
+        _asked(project) if state == "running" else (),
     )
+
+
+def _asked(project: Project) -> tuple[str, ...]:
+    return tuple(it for it in WISHES if os.path.exists(project.ddx("state", f"run-{it}")))
+
+
+def read_objective(project: Project, *, now: str) -> Objective | None:
+    """The one whose driver holds the run's mark; None: it is a run's, or nobody's (S-20)."""
+    holder = find_holder(project)
+    if holder is None or not holder.objective:
+        return None
+    return Objective(
+        holder.objective,
+        *_standing(project, holder.objective),
+        holder.pid,
+        seconds_between(holder.since, now),
+        _asked(project),
+    )
+
+
+def _standing(project: Project, id: str) -> tuple[str, str]:
+    """Its words and its state; a log that cannot be read is its own command's business."""
+    from helix.objective.events import EventLog  # seldom, so it is not even loaded else
+    from helix.objective.orchestrator import Orchestrator
+
+    try:
+        entries = EventLog(project.root, id).last_run()
+        if not entries:
+            return "", "INIT"
+        text = entries[0].name
+        return cut(text, LONGEST_TEXT), str(Orchestrator.resume(text, project.root).state)
+    except (DdxError, OSError):
+        return "", "unknown"
 
 
 def read_decisions(project: Project, run: Run | None, *, most: int = MOST_RECENT) -> list[Any]:

@@ -10,6 +10,7 @@ from helix.cli.memory.session import (
     credit_in_words,
     open_session,
     read_share,
+    say_indented,
     split_paths,
     tell,
     tell_progress,
@@ -86,8 +87,7 @@ def _show(hit: Hit, *, explain: bool) -> None:
     memory = hit.memory
     credit = credit_in_words(memory.helped, memory.failed)
     say(f"{hit.score:.3f}  ", bold(memory.name), dim(f"  {memory.type}, {credit}"))
-    say(f"       {memory.trigger}")
-    say(f"       -> {memory.resolution}")
+    say_indented(f"{memory.trigger}\n-> {memory.resolution}", by=7)
     if explain:
         say(dim(f"       {_parts(hit)}"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ddx.console.screen import answer, bold, dim, say, when
 from ddx.console.spec import JSON, Command, Flag
-from helix.cli.memory.session import Session, open_session, tell
+from helix.cli.memory.session import Session, open_session, say_indented, tell
 
 
 def run(*, accept: int | None, drop: int | None, json: bool) -> int:
@@ -19,8 +19,9 @@ def run(*, accept: int | None, drop: int | None, json: bool) -> int:
         return 0
     for one in held:
         say(bold(f"{one.id}"), f"  {one.reason}", dim(f"  {when(one.created_at, now=session.now)}"))
-        say(f"   {one.type}: {one.trigger}")
-        say(f"   -> {one.resolution}")
+        say_indented(f"{one.type}: {one.trigger}\n-> {one.resolution}", by=3)
+        if one.source:
+            say_indented(f"source: {one.source}", by=3)
     if held:
         say("look closely, then: helix memory review --accept N, or --drop N")
     else:

@@ -39,6 +39,8 @@ def run(
     if row["status"] != "rejected":
         return 0
     tell(f"not stored: {row['reason']}")
+    if isinstance(stored, Rejected) and stored.is_held:
+        tell("look at it: helix memory review")
     return REJECTED
 
 

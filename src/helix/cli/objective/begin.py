@@ -44,6 +44,7 @@ FLAGS = (
 def run(*, text: str, **given: Any) -> int:
     from helix.cli.objective.session import conduct, open_project
     from helix.objective import Orchestrator
+    from helix.objective.events import objective_id
     from helix.objective.machine import TERMINAL
     from helix.objective.states import State
 
@@ -62,7 +63,7 @@ def run(*, text: str, **given: Any) -> int:
             )
         return Orchestrator(objective, project.root)
 
-    return conduct(project, begin, given)
+    return conduct(project, objective_id(objective), begin, given)
 
 
 COMMAND = Command(

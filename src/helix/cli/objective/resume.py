@@ -16,12 +16,12 @@ def run(*, objective: str | None, **given: Any) -> int:
     from helix.objective.events import find_objective
 
     project = open_project(given)
+    known = find_objective(project.root, objective or "")
 
     def restore() -> Orchestrator:
-        known = find_objective(project.root, objective or "")
         return Orchestrator.resume(known.objective, project.root)
 
-    return conduct(project, restore, given)
+    return conduct(project, known.id, restore, given)
 
 
 COMMAND = Command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from select import select
 from typing import TYPE_CHECKING, Any
 
 from ddx.clock import SYSTEM_CLOCK
@@ -17,6 +18,7 @@ from ddx.text import listed, shown
 from ddx.tracker.store import Tracker
 from ddx.trust import require_trust
 from ddx.values import changed
+from helix.cli.input_dialogue import has_person
 from helix.cli.opening import hear, open_desk, tell
 from helix.meter import Meter
 from helix.objective.driver import drive
@@ -36,9 +38,11 @@ if TYPE_CHECKING:
     from helix.desk import Desk
     from helix.objective.orchestrator import Orchestrator
     from helix.objective.orphans import Orphan
+    from helix.objective.session import Choose
 
 CLOCK = SYSTEM_CLOCK
 WORKERS = 3
+_POLL_S = 0.25
 _MOST_WORKERS = 16
 _FEWEST_EXPLORERS, _MOST_EXPLORERS = 3, 12
 _NAMED = {"max_attempts": 1, "max_tokens": 1, "workers": 1, "explorers": _FEWEST_EXPLORERS}
@@ -60,20 +64,20 @@ def open_project(given: dict[str, Any]) -> Project:
 
 
 def conduct(
-    project: Project, orchestrate: Callable[[], Orchestrator], given: dict[str, Any]
+    project: Project, id: str, orchestrate: Callable[[], Orchestrator], given: dict[str, Any]
 ) -> int:
     """On with an objective, alone in its project; the exit code as C-2 has it."""
-    with only_run(project, CLOCK):
+    with only_run(project, CLOCK, objective=id) as us:
+        controls.forget_others(project, run=us.name)
         orchestrator = orchestrate()
-        choose = _choosing() if sys.stdin.isatty() and sys.stderr.isatty() else None
+        choose = _choosing() if has_person() else None
         orphans = find_orphans(Tracker(project).snapshot(), besides=orchestrator.id)
         choice = _choice_for(orphans, given["orphans"], choose)
         desk_flags = {name: given[name] for name in ("agent", "model", "effort")}
         with open_desk(**desk_flags) as (desk, interruption):
             if orphans:
                 settle_orphans(desk.site.tracker, orphans, choice)
-            controls.withdraw(project, controls.Wish.STOP)
-            session = _session(desk, orchestrator, given, choose)
+            session = _session(desk, orchestrator, given)
             end = drive(session)
     code = interruption.code or end.exit_code
     if given["json"]:
@@ -84,12 +88,7 @@ def conduct(
     return code
 
 
-def _session(
-    desk: Desk,
-    orchestrator: Orchestrator,
-    given: dict[str, Any],
-    choose: Callable[[str, tuple[str, ...]], str] | None,
-) -> Session:
+def _session(desk: Desk, orchestrator: Orchestrator, given: dict[str, Any]) -> Session:
     site, settings = desk.site, _with_flags(desk, given)
     workers = given["workers"] or WORKERS
     orders = Orders(
@@ -114,6 +113,12 @@ def _session(
     def open_one() -> Site:
         return open_site(site.project, on_event, stop=site.stop, clock=CLOCK, tell=tell)
 
+    def stop_asked() -> bool:
+        return controls.is_asked(site.project, controls.Wish.STOP)
+
+    def is_over() -> bool:
+        return bool(site.stop.asked) or stop_asked()
+
     heard = changed(desk, site=changed(site, on_event=on_event), on_call=on_call, settings=settings)
     return Session(
         heard,
@@ -127,8 +132,8 @@ def _session(
         wishes=Wishes(given["on_stall"] or "", given["answer"]),
         open_site=open_one,
         tell=tell,
-        choose=choose,
-        stop_asked=lambda: controls.is_asked(site.project, controls.Wish.STOP),
+        choose=_choosing(is_over) if has_person() else None,
+        stop_asked=stop_asked,
     )
 
 
@@ -152,7 +157,7 @@ def _with_flags(desk: Desk, given: dict[str, Any]) -> Any:
 def _choice_for(
     orphans: tuple[Orphan, ...],
     said: str | None,
-    choose: Callable[[str, tuple[str, ...]], str] | None,
+    choose: Choose | None,
 ) -> str:
     """What becomes of tasks that an earlier objective left in progress (O-9)."""
     if not orphans:
@@ -168,16 +173,26 @@ def _choice_for(
     return said
 
 
-def _choosing() -> Callable[[str, tuple[str, ...]], str]:
-    """Asks on the terminal; the end of input is no answer."""
+def _choosing(is_over: Callable[[], bool] = lambda: False) -> Choose:
+    """Asks on the terminal until there is an answer; empty: nobody will give one."""
 
     def choose(question: str, words: tuple[str, ...]) -> str:
         offered = f" [{'/'.join(words)}]" if words else ""
         while True:
             print(shown(f"helix: {question}{offered} "), end="", file=sys.stderr, flush=True)
-            line = sys.stdin.readline()
+            line = _typed(is_over)
             said = line.strip()
-            if not line or not words or said in words:
+            if not line:
+                print(file=sys.stderr)
+            if not line or said in words or (said and not words):
                 return said
 
     return choose
+
+
+def _typed(is_over: Callable[[], bool]) -> str:
+    """One line; none at the end of input, or once somebody wants all of it to end."""
+    while not select([sys.stdin], [], [], _POLL_S)[0]:
+        if is_over():
+            return ""
+    return sys.stdin.readline()
