@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from measure import Case, CommandFailed, Result, measure_in_turns
@@ -49,7 +50,7 @@ class Target:
 TARGETS = {
     "helix --version": Target(times=3),
     "helix status": Target(times=5),
-    "helix next": Target(times=7),
+    "helix next": Target(times=12),
     "helix --help": Target(),
     "ddx bead ready": Target(times=4),
     "hook session-start": Target(ms=300),
@@ -93,11 +94,12 @@ def _cases(project: Path) -> Iterator[Case]:
         words = (HELIX if program == "helix" else DDX, *rest.split())
         if program == "hook":
             words = ("/bin/sh", "-c", f"exec '{HOOK}' {rest} <event.json")
-        yield Case(name, lambda words=words: words, project)  # type: ignore[misc]
+        yield Case(name, partial(tuple, words), project)
 
 
 def _lines(found: Mapping[str, Result], bare_ms: float) -> Iterator[str]:
-    yield f"{'best of ' + str(len(found['bare'].runs)) + ' in turns':22}{'ms':>8}{'times':>8}  target"
+    title = f"best of {len(found['bare'].runs)} in turns"
+    yield f"{title:22}{'ms':>8}{'times':>8}  target"
     yield f"{'python -I -S -c pass':22}{bare_ms:>8.1f}{1:>8.1f}"
     for name, target in TARGETS.items():
         result = found[name]

@@ -190,10 +190,22 @@ class Replacement:
         os.rename(self.beside, self.path)
 
 
-def replace(path: str, parts: Iterable[bytes], *, durable: bool = True, near: str = "") -> None:
-    """The whole new content or the old one, whatever happens (T-9); a cache need not be durable."""
+def replace(
+    path: str,
+    parts: Iterable[bytes],
+    *,
+    durable: bool = True,
+    near: str = "",
+    keep_mode: bool = False,
+) -> None:
+    """The whole new content or the old one, whatever happens (T-9); a cache need not be durable.
+
+    `keep_mode` is for files of somebody else: who may read and run them is not ours to change.
+    """
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with Replacement(path, near=near) as new:
+        if keep_mode and os.path.exists(path):
+            os.fchmod(new.fd, os.stat(path).st_mode & 0o7777)
         new.write(*parts)
         if durable:
             new.settle()
@@ -232,5 +244,5 @@ def add_lines(path: str, wanted: str) -> bool:
     if not missing:
         return False
     kept = there if not there or there.endswith(b"\n") else there + b"\n"
-    replace(path, (kept, *(line + b"\n" for line in missing)))
+    replace(path, (kept, *(line + b"\n" for line in missing)), keep_mode=True)
     return True

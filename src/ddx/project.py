@@ -39,7 +39,7 @@ def find_project(start: str) -> Project:
         if holder is None:
             raise NotFound(
                 f"{start} is in no git repository and in no folder with a .ddx",
-                hint="change to a repository, then: ddx bead init",
+                hint="change to a repository, or: git init; then: helix init (or ddx bead init)",
             )
         return Project(holder)
     home = _home_of(checkout)

@@ -180,10 +180,7 @@ def review_failure(desk: Desk, result: Mapping[str, object]) -> tuple[str, ...]:
     """What a reviewer says of work that never passed; it goes on the bead and into the report."""
     match review(desk, kept_subject(desk.site, result)):
         case Findings(findings=findings):
-            return tuple(
-                cut(f"{it.severity}: {it.title} {it.place}".strip(), _LONGEST_FINDING)
-                for it in findings[:_MOST_FINDINGS]
-            )
+            return tuple(cut(it.sentence, _LONGEST_FINDING) for it in findings[:_MOST_FINDINGS])
         case Clean():
             return ("the reviewer found nothing wrong with what was made",)
         case Unreadable(reason=reason):

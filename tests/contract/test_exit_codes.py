@@ -40,6 +40,14 @@ DONE = (
     "ddx bead archive --older-than 52w",
     "helix --help",
     "helix trust --list",
+    "helix trust --remove",
+    "helix --version",
+    "helix status",
+    "helix next",
+    "helix config show --origin",
+    "helix skills validate",
+    "helix memory list",
+    "helix objective list",
 )
 EXPECTED_FAILURES = {
     "ddx bead show nope": ("'nope'", "ddx bead list"),
@@ -60,6 +68,11 @@ EXPECTED_FAILURES = {
     "ddx bead diff nothing": ("'nothing'", "ddx bead diff HEAD~1"),
     "ddx bead import nowhere.jsonl --from bd": ("nowhere.jsonl",),
     "ddx bead create --from-file nowhere.json": ("nowhere.json",),
+    "helix triage 'No proof'": ("nothing was filed", "helix triage TITLE --verify"),
+    "helix explain nope": ("'nope'", "ddx bead list"),
+    "helix memory get nope": ("'nope'", "helix memory list"),
+    "helix objective status": ("no objective", "helix objective"),
+    "helix skills validate nowhere": ("nowhere", "helix skills validate"),
 }
 FINDINGS = ("ddx bead validate-ready", "ddx bead doctor")
 MISTYPED = {
@@ -86,6 +99,13 @@ MISTYPED = {
     "ddx bead archive --older-than soon": ("'soon'", "30d"),
     "helix nonsense": ("'nonsense'", "helix --help"),
     "helix trust --list --remove": ("--list", "--remove"),
+    "helix report nonsense": ("'nonsense'", "ddx bead list", "ddx doc list"),  # C-10
+    "helix trace nonsense": ("'nonsense'", "ddx doc list"),
+    "helix completion tcsh": ("'tcsh'", "bash, zsh, fish"),
+    "helix install --remove --skills-only": ("--remove", "--skills-only"),
+    "helix init --docs ''": ("--docs", "helix init --docs"),
+    "helix input ''": ("request", "helix input"),
+    "helix cost --by colour": ("'colour'", "helix cost --help"),
 }
 LOST = {
     "ddx bead update held --claim": ("held", "ann", "ddx bead ready"),
@@ -269,6 +289,10 @@ def test_our_bug_is_3_and_its_traceback_is_in_a_file(fresh: Repository, home: st
     sound = command.read_text("utf-8")
     command.write_text(sound.replace("tracker = open_tracker()", "tracker = 1 / 0"), "utf-8")
     (folder / "a-file").touch()
+    for number in range(30):  # of earlier bugs
+        logs = folder / "home/.local/state/helix/log"
+        logs.mkdir(parents=True, exist_ok=True)
+        (logs / f"helix-crash-2020-{number:02}.log").touch()
     ended = fresh.run(
         *(sys.executable, "-I", "-S", str(folder / "src/ddx/__main__.py"), "bead", "ready"),
         HOME=str(folder / home),
@@ -279,6 +303,8 @@ def test_our_bug_is_3_and_its_traceback_is_in_a_file(fresh: Repository, home: st
     assert report.is_relative_to(folder)
     assert "Traceback" in report.read_text("utf-8")
     assert "ZeroDivisionError" in report.read_text("utf-8")
+    if home == "home":
+        assert len(list(report.parent.iterdir())) == 20  # C-9
 
 
 def test_no_message_holds_a_command_that_destroys():  # T-23

@@ -111,8 +111,75 @@ def test_a_hot_command_loads_only_what_is_on_the_list(shop: Repository, line: st
     assert loaded_by_ddx(shop, line) <= allowed
 
 
-def test_the_launcher_starts_python_as_these_tests_do():
-    assert '-I -S "$root/src/ddx/__main__.py"' in (ROOT / "bin/ddx").read_text("utf-8")
+# -- the same for helix ----------------------------------------------------------------------
+
+OURS_TO_BEGIN = {
+    *("ddx", "ddx.console", "ddx.console.guard", "ddx.console.spec", "ddx.errors", "ddx.text"),
+    *("ddx.values", "helix", "helix.cli", "helix.cli.main", "helix.cli.registry"),
+}
+PYTHON_OF_CONTEXTS = {
+    *("_collections", "_functools", "_operator", "collections", "contextlib", "functools"),
+    *("itertools", "keyword", "operator", "reprlib", "types"),
+}
+OURS_TO_SHOW_STATUS = {
+    *(name for name in OURS if not name.startswith("ddx.cli")),
+    *("helix.cli.status", "helix.cli.status_text", "helix.run_lock", "helix.status"),
+    *("helix.status.files", "helix.status.model", "helix.status.queue", "helix.status.runs"),
+}
+HEAVY = ("numpy", "yaml", "click", "platformdirs", "asyncio", "inspect", "importlib.metadata")
+NOT_TO_DECIDE = ("sqlite3", "helix.memory", "helix.objective", "helix.verification", "helix.work",
+                 "ddx.execution.work", "ddx.execution.attempt")  # fmt: skip
+NOT_TO_NOTE = ("sqlite3", "subprocess", "ddx.tracker", "ddx.graph", "ddx.execution", "ddx.git",
+               "ddx.settings", "helix.memory", "helix.policy")  # fmt: skip
+NOT_TO_GREET = ("subprocess", "ddx.tracker", "ddx.graph", "ddx.execution", "ddx.git",
+                "helix.memory.recall", "helix.memory.embedders", "helix.policy")  # fmt: skip
+
+
+def loaded_by_helix(repository: Repository, line: str, program: str = "__main__.py") -> set[str]:
+    path = str(ROOT / "src/helix" / program)
+    return loaded(repository, path, *shlex.split(line)) - loaded(repository, "-c", "pass")
+
+
+def found_in(modules: set[str], unwanted: tuple[str, ...]) -> list[str]:
+    families = tuple(f"{name}." for name in unwanted)
+    return sorted(it for it in modules if it in unwanted or it.startswith(families))
+
+
+def test_the_version_is_told_by_next_to_nothing(shop: Repository):  # C-7
+    allowed = {*PYTHON, *OURS_TO_BEGIN, "ddx.console.version"}
+    assert loaded_by_helix(shop, "--version") <= allowed
+
+
+def test_the_status_loads_only_what_is_on_the_list(shop: Repository):  # C-7
+    allowed = {*PYTHON, *PYTHON_OF_CONTEXTS, *PYTHON_TO_COUNT_TIME}
+    allowed |= OURS_TO_BEGIN | OURS_TO_SHOW_STATUS
+    assert loaded_by_helix(shop, "status") <= allowed
+
+
+def test_the_next_step_is_found_without_what_would_take_it(shop: Repository):  # C-7
+    assert not found_in(loaded_by_helix(shop, "next"), (*HEAVY, *NOT_TO_DECIDE))
+
+
+@pytest.mark.parametrize(
+    ("hook", "unwanted"), [("pre-tool-use", NOT_TO_NOTE), ("session-start", NOT_TO_GREET)]
+)
+def test_a_hook_loads_little(shop: Repository, hook: str, unwanted: tuple[str, ...]):  # C-7, O-11
+    modules = loaded_by_helix(shop, hook, "hooks/__main__.py")
+    assert f"helix.hooks.{hook.replace('-', '_')}" in modules
+    assert not found_in(modules, (*HEAVY, *unwanted))
+
+
+def test_the_first_page_of_help_loads_no_work(shop: Repository):  # C-7
+    needed = ("click", "inspect", "helix.verification")  # the latter for the words of `cost --by`
+    unwanted = (name for name in (*HEAVY, *NOT_TO_DECIDE) if name not in needed)
+    modules = loaded_by_helix(shop, "--help")
+    assert not found_in(modules, (*unwanted, "subprocess", "concurrent"))
+
+
+@pytest.mark.parametrize("program", ["ddx", "helix"])
+def test_the_launcher_starts_python_as_these_tests_do(program: str):
+    expected = f'-I -S "$root/src/{program}/__main__.py"'
+    assert expected in (ROOT / "bin" / program).read_text("utf-8")
 
 
 def test_settings_are_parsed_once_and_not_at_every_start(shop: Repository):  # T-19

@@ -76,7 +76,7 @@ def test_the_run_asks_its_question_and_leaves_a_report(shown: tuple[str, Path]) 
     text, _ = shown
     assert "shall the opening hours stand in opening.txt or in opening.md?" in text
     assert "- blocked: a check failed for the last time: 2 attempts" in text
-    assert "- found: high: It wrote opening.md, but opening.txt is asked for" in text
+    assert "- found: high: It wrote opening.md, but opening.txt is asked for (opening.md:1)" in text
     assert "is open again: its acceptance was changed" in text
 
 
@@ -95,6 +95,21 @@ def test_the_epic_is_closed_and_reviewed(shown: tuple[str, Path]) -> None:  # S-
 def test_exactly_one_claimant_wins(shown: tuple[str, Path]) -> None:  # T-10
     (codes,) = re.findall(r"^  exit codes: ([\d ]+)$", shown[0], re.MULTILINE)
     assert sorted(codes.split()) == ["0"] + ["5"] * 7
+
+
+def test_the_way_on_can_be_typed_as_it_stands(shown: tuple[str, Path]) -> None:  # P-1
+    text, home = shown
+    (line,) = re.findall(r"^Look around: (.+)$", text, re.MULTILINE)
+    typed = subprocess.run(
+        ["sh", "-c", line],
+        env={"PATH": os.environ["PATH"], "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
+        check=False,
+    )
+    assert (typed.returncode, typed.stderr) == (0, "")
+    assert "beads landed" in typed.stdout
 
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:

@@ -148,5 +148,6 @@ def test_a_read_only_tracker_can_be_read_and_says_why_it_cannot_be_changed(
         done = repository.ddx(*words, code=1)
         assert f"{repository.folder}/" in done.err
         assert "Read-only file system" in done.err
+        assert "ls -ld" in done.err  # C-3
 
     assert repository.worth_tracking() == before

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,6 +86,21 @@ def test_a_planted_fault_is_named_with_its_cure(ada, plant: Plant, name: str, sa
     found = bad(ada)
     assert said in found[name]
     assert set(found) == {name}
+    assert not found[name].endswith("-> "), "it says what to do"
+
+
+def test_what_is_in_the_way_of_everything_hides_nothing_and_has_a_cure(ada):  # P-6
+    shutil.rmtree(ada.root / ".helix")
+    write(ada, ".helix", "a file")
+    done = ada.types(sys.executable, "-m", "helix", "doctor", "--json", code=1)
+    found = {it["name"]: it for it in json.loads(done.stdout)["findings"]}
+    assert found["git"]["ok"] and found["tracker"]["ok"]
+    assert found["set-up"]["cure"] == "move it away, then: helix init"
+    assert all(it["cure"] for it in found.values() if not it["ok"])
+    assert {"mending", "set-up", "git", "tracker"} <= ada.findings("--fix").keys()
+    done = ada.types(sys.executable, "-m", "helix", "init", code=1)
+    assert "move it away, then: helix init" in done.stderr
+    assert (ada.root / ".helix").read_text() == "a file"
 
 
 def test_what_can_be_mended_without_a_loss_is(ada):  # P-6

@@ -167,7 +167,7 @@ def test_a_last_review_is_made_before_a_bead_is_blocked(tmp_path: Path) -> None:
     floor.answers("review", FINDING)
     floor.drain("--max-attempts", "1", code=4)
     assert floor.calls("review") == ["review"]
-    assert floor.state["blockers"][0]["findings"] == ["high: The sum is wrong app-1.txt:1"]
+    assert floor.state["blockers"][0]["findings"] == ["high: The sum is wrong (app-1.txt:1)"]
     assert list(floor.rows()) == ["app-1"]
 
 

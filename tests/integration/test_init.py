@@ -40,8 +40,42 @@ def test_every_byte_that_was_there_stays(ada):  # P-5
     agents.write_bytes(b"# Ours\r\n\r\nUse tabs.")
     ignored.write_bytes(b"*.pyc\r\n\xff\xfe.bin")
     ada.helix("init")
-    assert agents.read_bytes().startswith(b"# Ours\r\n\r\nUse tabs.\n\n")
+    assert agents.read_bytes().startswith(b"# Ours\r\n\r\nUse tabs.\r\n\r\n")
     assert ignored.read_bytes() == b"*.pyc\r\n\xff\xfe.bin\n/.helix-logs/\n"
+
+
+def test_a_file_keeps_its_line_ends_and_its_mode(ada):  # P-5
+    agents = ada.root / "AGENTS.md"
+    agents.write_bytes(b"# Ours\r\n")
+    agents.chmod(0o444)
+    ada.helix("init")
+    first = agents.read_bytes()
+    assert first.count(b"\r\n") == first.count(b"\n") > 10
+    assert agents.stat().st_mode & 0o777 == 0o444
+    assert "is set up already" in ada.helix("init")
+    assert agents.read_bytes() == first
+
+
+def test_a_link_stays_a_link_and_one_that_leads_out_is_left(ada):  # P-5
+    (ada.root / "CLAUDE.md").write_text("# Ours\n")
+    (ada.root / "AGENTS.md").symlink_to("CLAUDE.md")
+    ada.helix("init")
+    assert (ada.root / "AGENTS.md").is_symlink()
+    assert BEGIN in (ada.root / "CLAUDE.md").read_text()
+    (ada.root / "AGENTS.md").unlink()
+    (ada.home / "mine.md").write_text("mine\n")
+    (ada.root / "AGENTS.md").symlink_to(ada.home / "mine.md")
+    assert "left" in ada.helix("init")
+    assert (ada.home / "mine.md").read_text() == "mine\n"
+
+
+def test_from_a_subfolder_or_a_worktree_it_is_the_same_repository(ada):  # P-5
+    below = ada.root / "packages/a"
+    below.mkdir(parents=True)
+    ada.helix("init", cwd=below)
+    ada.git("worktree", "add", "-q", "../linked")
+    assert "is set up already" in ada.helix("init", cwd=ada.root.parent / "linked")
+    assert not list(below.iterdir())
 
 
 def test_only_what_stands_between_the_marks_is_kept_up(ada):  # P-5
@@ -60,6 +94,7 @@ def test_torn_marks_are_told_and_nothing_is_guessed(ada):
     done = ada.types(sys.executable, "-m", "helix", "init", code=1)
     assert "torn" in done.stderr
     assert agents.read_text() == f"{BEGIN}\nmine\n"
+    assert not (ada.root / ".ddx").exists()  # after 1 nothing was changed (C-2)
 
 
 def test_nothing_of_ours_is_shown_by_git_but_what_is_for_git(ada):  # P-5

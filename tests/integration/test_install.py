@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -37,6 +38,39 @@ def test_skills_are_linked_where_each_agent_looks_and_commands_are_on_the_path(a
     assert "in its place already" in ada.helix("install")
     ada.helix("install", "--remove")
     assert left_at_home(ada) == before
+    assert not any((ada.home / name).exists() for name in (".agents", ".claude", ".codex"))
+
+
+def test_it_says_in_few_lines_what_it_did_and_what_is_left_to_do(ada):  # P-3, C-3
+    said = ada.helix("install")
+    assert f"linked {len(SKILLS)} skills in {ada.home}/.claude/skills\n" in said
+    assert f'export PATH="{ada.home}/.local/bin:$PATH"' in said
+    assert len(said.splitlines()) == 7
+    ada.more = {"PATH": f"{ada.home}/.local/bin:/usr/bin:/bin"}
+    assert "PATH" not in ada.helix("install")
+
+
+def test_a_skill_that_helix_no_longer_has_is_taken_away(ada):  # P-3
+    ada.helix("install", "--skills-only")
+    record = ada.home / ".local/state/helix/installed.json"
+    gone = ada.home / ".claude/skills/helix-gone"
+    gone.symlink_to(ROOT / "skills/helix-gone")
+    rows = json.loads(record.read_text())
+    rows.append({"path": str(gone), "target": str(ROOT / "skills/helix-gone"), "is_link": True})
+    record.write_text(json.dumps(rows))
+    assert "helix-gone" in ada.findings()["skills"]["what"]
+    assert f"removed the skill helix-gone in {gone.parent}" in ada.helix("install")
+    assert ada.findings()["skills"]["ok"]
+
+
+def test_a_launcher_whose_checkout_is_gone_says_what_to_type(ada):  # C-3
+    ada.helix("install")
+    launcher = ada.home / ".local/bin/helix"
+    launcher.write_text(launcher.read_text().replace(str(ROOT), "/gone"))
+    done = ada.types(str(launcher), "status", code=127)
+    assert done.stderr == (
+        "helix: /gone/bin/helix is gone; where HELIX lies now, type: bin/helix install\n"
+    )
 
 
 def test_homes_of_agents_may_lie_elsewhere(ada):  # D-16

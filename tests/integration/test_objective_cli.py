@@ -119,8 +119,10 @@ def test_the_names_of_the_skill_are_there() -> None:  # O-12
 # -- at a terminal ---------------------------------------------------------------------------
 
 
-def in_pty(yard: Yard, *words: str, typed: str) -> str:
-    return Hall.in_pty(yard, *words, typed=typed).out  # type: ignore[arg-type]
+def in_pty(yard: Yard, *words: str, typed: str, after: str = "", code: int = 0) -> str:
+    done = Hall.in_pty(yard, *words, typed=typed, after=after)  # type: ignore[arg-type]
+    assert done.code == code, done.out
+    return done.out
 
 
 def test_a_person_is_asked_what_to_do_about_a_stall(tmp_path: Path) -> None:  # O-6
@@ -137,6 +139,46 @@ def test_a_person_answers_the_planner(tmp_path: Path) -> None:  # O-1
     yard = make_yard(tmp_path / "w")
     asks = 'cat <<\'END\'\nPLAN: {"status": "clarify", "questions": ["Which ink?"]}\nEND'
     yard.plays("planner", asks, (yard.stage / "planner-1").read_text())
-    shown = in_pty(yard, "objective", "Write files", typed="the blue one\n")
-    assert "Which ink?" in shown
+    shown = in_pty(yard, "objective", "Write files", typed="\nthe blue one\n")
+    assert shown.count("Which ink?") == 2  # saying nothing is no answer
     assert any("Which ink? the blue one" in prompt for prompt in yard.asked("planner"))
+
+
+CTRL_C, CTRL_D = "\x03", "\x04"
+
+
+@pytest.mark.parametrize(("key", "code"), [(CTRL_C, 130), (CTRL_D, 4)])
+def test_whoever_does_not_answer_can_answer_later(
+    tmp_path: Path, key: str, code: int
+) -> None:  # O-1, C-2
+    yard = make_yard(tmp_path / "w")
+    asks = 'cat <<\'END\'\nPLAN: {"status": "clarify", "questions": ["Which ink?", "Why?"]}\nEND'
+    yard.plays("planner", asks, (yard.stage / "planner-1").read_text())
+    words = ("objective", "Write files")
+    shown = in_pty(yard, *words, typed=key, after="Which ink?", code=code)
+    assert "a person must answer" in shown
+    assert "answer" not in yard.noted()
+    assert yard.objective("resume", "--answer", "blue", "--json").json["state"] == "DONE"
+
+
+@pytest.mark.parametrize(("key", "code"), [(CTRL_C, 130), (CTRL_D, 4)])
+def test_whoever_does_not_decide_about_a_stall_can_do_so_later(
+    tmp_path: Path, key: str, code: int
+) -> None:  # O-6, C-2
+    yard = make_yard(tmp_path / "w")
+    yard.plan(step("001"), step("002", "001"))
+    yard.builds("001", "exit 1")
+    words = ("objective", "Write files", "--max-attempts", "1")
+    in_pty(yard, *words, typed=key, after="[replan/skip/abort]", code=code)
+    assert yard.objective("status", "--json").json["state"] == "STALLED"
+
+
+def test_every_round_of_questions_can_be_answered_by_a_flag(tmp_path: Path) -> None:  # O-1
+    yard = make_yard(tmp_path / "w")
+    asks = 'cat <<\'END\'\nPLAN: {{"status": "clarify", "questions": ["Which {}?"]}}\nEND'
+    plans = (yard.stage / "planner-1").read_text()
+    yard.plays("planner", asks.format("ink"), asks.format("paper"), plans)
+    yard.objective("Write files", code=4)
+    assert "Which paper?" in yard.objective("resume", "--answer", "blue", code=4).out
+    yard.objective("resume", "--answer", "white")
+    assert any("blue" in prompt and "white" in prompt for prompt in yard.asked("planner"))

@@ -84,17 +84,23 @@ class Hall(Floor):
             if not any(label.startswith("action:") for label in row.get("labels", ()))
         }
 
-    def in_pty(self, *words: str, typed: str) -> Done:
-        """`helix WORDS` on a terminal where somebody types; what the screen showed is `out`."""
+    def in_pty(self, *words: str, typed: str, after: str = "") -> Done:
+        """`helix WORDS` on a terminal where somebody types; what the screen showed is `out`.
+
+        `after`: only once that was shown, else at once.
+        """
         import pty
 
         pid, screen = pty.fork()
         if pid == 0:
             os.chdir(self.root)
             os.execve(HELIX, [str(HELIX), *words], self.variables(HELIX_BACKOFF_SLEEP="0"))
-        os.write(screen, typed.encode())
         shown = b""
+        is_typed = False
         while True:
+            if not is_typed and after.encode() in shown:
+                os.write(screen, typed.encode())
+                is_typed = True
             try:
                 piece = os.read(screen, 65536)
             except OSError:  # the other end is closed

@@ -19,6 +19,9 @@ from ddx.values import changed
 from helix.cli.start import words_of
 from helix.cli.status import as_row
 from helix.cli.status_text import frame
+from helix.objective import Orchestrator
+from helix.objective.events import objective_id
+from helix.run_lock import only_run
 from helix.settings import OCCASIONS, Route
 from helix.status import read_status
 from helix.status.model import Claim, Held, Need, Queue, Run, Status
@@ -73,8 +76,28 @@ def said_in(lines: list[Any]) -> str:
 def test_without_tracker_or_run_it_says_how_to_begin(world: World):  # S-25
     status = world.status
     assert (status.run, status.queue) == (None, None)
-    assert [need.next for need in status.needs] == ["make one: ddx bead init"]
+    (need,) = status.needs
+    assert need.next.startswith("make one: helix init")
     assert "none yet; begin: helix run" in said_in(frame(status, width=80))
+
+
+def test_an_objective_that_is_at_work_is_told_with_its_state(world: World):  # S-25
+    assert world.status.objective is None
+    with only_run(world.project, world.clock, objective=objective_id("Paint it")):
+        begun = world.status.objective
+        assert begun is not None
+        assert (begun.text, begun.state, begun.pid) == ("", "INIT", os.getpid())
+        Orchestrator("Paint it", str(world.root), clock=world.clock).transition("start")
+        world.clock.advance(120)
+        controls.ask(world.project, Wish.STOP, run="it")
+        shown = said_in(frame(world.status, width=80))
+        assert "objective EXPLORING: Paint it" in shown
+        assert "at work for 2 min" in shown
+        assert "asked to stop" in shown
+        assert "helix run" not in shown
+        (log,) = world.root.glob(".helix/objectives/*/events.jsonl")
+        log.write_text("rubbish\n")
+        assert as_row(world.status)["objective"]["state"] == "unknown"
 
 
 def test_a_tracker_that_cannot_be_read_is_named_and_the_rest_is_shown(world: World):  # T-11

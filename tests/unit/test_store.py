@@ -71,7 +71,7 @@ def test_reading_writes_no_tracked_file(tmp_path):  # T-20
 def test_a_project_without_a_tracker_says_how_to_make_one(tmp_path):
     with pytest.raises(NotFound, match="has no tracker yet") as refused:
         Tracker(Project(str(tmp_path)), clock=FakeClock()).snapshot()
-    assert refused.value.hint == "make one: ddx bead init"
+    assert refused.value.hint == "make one: helix init; for the queue alone: ddx bead init"
 
 
 def test_an_unknown_id_is_met_with_its_neighbours(tmp_path):

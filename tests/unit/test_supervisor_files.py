@@ -19,7 +19,7 @@ from helix.supervisor import controls
 from helix.supervisor.blockers import Blocker, write_report
 from helix.supervisor.context import quick_reference
 from helix.supervisor.controls import Wish
-from helix.supervisor.journal import MOST_RUNS, Journal, Mode
+from helix.supervisor.journal import FOLDER, LARGEST_LOG, MOST_RUNS, Journal, Mode
 from helix.supervisor.state import RunState, StateFile, read_state
 
 _USED = {"input": 800, "output": 92, "cache_read": 0, "cache_write": 0}
@@ -31,13 +31,16 @@ def project(tmp_path: Path) -> Project:
     return Project(str(tmp_path))
 
 
-def journal_in(project: Project, told: list[str], mode: Mode = Mode.PLAIN) -> Journal:
+def journal_in(
+    project: Project, told: list[str], mode: Mode = Mode.PLAIN, largest_log: int = LARGEST_LOG
+) -> Journal:
     return Journal(
         project.root,
         clock=FakeClock(),
         masker=Masker({"API_TOKEN": "hunter2hunter2"}),
         tell=told.append,
         mode=mode,
+        largest_log=largest_log,
     )
 
 
@@ -135,6 +138,38 @@ def test_old_logs_go_and_two_runs_of_a_second_have_two(project: Project) -> None
     assert (folder / ".gitignore").read_text() == "*\n"
 
 
+def test_old_logs_go_with_all_that_belongs_to_them_but_not_the_last_few(project: Project) -> None:
+    folder = Path(project.root, FOLDER)  # C-9
+    folder.mkdir()
+    for number in range(20):
+        for name in (f"helix-2025-{number:02}.log", f"helix-2025-{number:02}.jsonl",
+                     f"blockers-2025-{number:02}.md"):  # fmt: skip
+            (folder / name).touch()
+            if number < 18:
+                os.utime(folder / name, (1.7e9, 1.7e9))
+    (folder / "notes.txt").write_text("mine")
+    os.utime(folder / "notes.txt", (1.7e9, 1.7e9))
+    journal_in(project, [])
+    left = sorted(path.name for path in folder.glob("*2025-*"))
+    assert left == sorted(
+        name.format(number)
+        for number in range(16, 20)
+        for name in ("helix-2025-{}.log", "helix-2025-{}.jsonl", "blockers-2025-{}.md")
+    )
+    assert (folder / "notes.txt").exists()
+
+
+def test_a_log_that_is_full_does_without_what_agents_say(project: Project) -> None:  # C-9
+    journal = journal_in(project, told := [], largest_log=10_000)
+    for _ in range(1000):
+        journal.hear(Happening("", "20260102T030405-abc123", "agent-said", "x" * 100, {}))
+    before = os.path.getsize(journal.path)
+    assert before < 11_000
+    call(journal)
+    assert "complete" in told[-1]
+    assert os.path.getsize(journal.path) > before
+
+
 # -- one run, wishes ---------------------------------------------------------------------------
 
 
@@ -157,6 +192,14 @@ def test_the_mark_of_a_dead_run_is_taken_over(project: Project) -> None:  # S-20
     assert find_holder(project) is None
     with only_run(project, FakeClock()):
         pass
+
+
+def test_the_mark_tells_an_objective_from_a_run(project: Project) -> None:  # S-20
+    with only_run(project, FakeClock(), objective="paint-it-12345678") as us:
+        assert find_holder(project) == us
+        assert us.kind == "objective"
+        with pytest.raises(UsageError, match="an objective is at work here: pid"):
+            only_run(project, FakeClock()).__enter__()
 
 
 def test_without_a_tracker_nothing_is_made(tmp_path: Path) -> None:

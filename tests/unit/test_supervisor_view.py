@@ -205,6 +205,26 @@ def test_a_document_that_a_bead_was_waiting_for_is_no_surprise(tmp_path: Path) -
     assert scene.view(edited=lambda root: ()).to_polish == ("a-3",)
 
 
+def test_a_chain_is_no_surprise_at_its_end_nor_to_its_epic(tmp_path: Path) -> None:  # S-3
+    path, spec = "docs/helix/TD-001.md", {"spec-id": "TD-001"}
+    scene = Scene(
+        tmp_path,
+        bead("a-e", issue_type="epic", **spec),
+        bead("a-1", status="closed", parent="a-e", paths=[path]),
+        bead("a-2", parent="a-e", dependencies=[{"depends_on_id": "a-1", "type": "blocks"}]),
+        bead("a-3", dependencies=[{"depends_on_id": "a-2", "type": "blocks"}], **spec),
+        bead("a-4", **spec),
+    )
+    page = scene.root / path
+    page.parent.mkdir(parents=True)
+    page.write_text("# Design\n")
+    look = scene.look(edited=lambda root: ())
+    ids = ["a-e", "a-3", "a-4"]
+    bookkeeping.remember(scene.site, ids, {it: look.upstream.hashes(look.rows[it]) for it in ids})
+    page.write_text("# Design\n\nAs a-1 was to make it.\n")
+    assert scene.view(edited=lambda root: ()).to_polish == ("a-4",)
+
+
 def test_a_blocked_bead_opens_again_once_its_ground_has_moved(tmp_path: Path) -> None:  # S-10
     scene = Scene(tmp_path, bead("a-1", attempts=4))
     look = scene.look()

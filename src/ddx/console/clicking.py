@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from shutil import get_terminal_size
 from typing import Any
 
 import click
 
-from ddx.console.spec import Command, Flag
-from ddx.console.version import FLAG, version_of
+from ddx.console.spec import Argument, Command, Flag
+from ddx.console.version import version_of
 from ddx.errors import UsageError
+
+_VERSION = "--version"
+_HELP = "help"
+_NARROWEST_OF_CLICK = 52
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command only when it is named or listed."""
+    """A group that imports a command only when it is named or listed.
+
+    `sections` are headings in its help, each with the names below it; without them there is one.
+    """
 
     def __init__(
         self,
@@ -24,10 +33,12 @@ class LazyGroup(click.Group):
         commands_at: Sequence[str],
         groups: dict[str, str],
         load_command: Callable[[str], Command],
-        **rest: Any,
+        sections: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        super().__init__(path.rpartition(" ")[2] or None, help=summary, **rest)
+        name = path.rpartition(" ")[2] or None
+        super().__init__(name, help=summary, short_help=summary, context_settings=_SETTINGS)
         self._path = path
+        self._sections = sections
         self._commands_at = commands_at
         self._groups = groups
         self._load = load_command
@@ -39,7 +50,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         path = f"{self._path} {cmd_name}".strip()
         if path in self._commands_at:
-            return click_command(self._load(path))
+            return click_command(self._load(path), below=names_below(path, self._commands_at))
         if path in self._groups:
             return LazyGroup(
                 path,
@@ -56,37 +67,65 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as problem:
-            near = _nearest(args[0], self.list_commands(ctx))
+            known = [*self.list_commands(ctx), *(() if self._path else (_HELP, _VERSION))]
+            near = _nearest(args[0], known)
             if not near:
                 raise
             raise click.UsageError(f"{problem.message} Did you mean {near!r}?", ctx) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections = self._sections or {"Commands": self.list_commands(ctx)}
+        widest = max(len(name) for names in sections.values() for name in names)
+        for heading, names in sections.items():
+            found = ((name, self.get_command(ctx, name)) for name in names)
+            rows = [(name.ljust(widest), it.get_short_help_str()) for name, it in found if it]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def _name(self, path: str) -> str:
         above, _, name = path.rpartition(" ")
         return name if above == self._path else ""
 
 
-def click_command(command: Command) -> click.Command:
-    """One command of our table as click sees it."""
+def names_below(path: str, paths: Iterable[str]) -> tuple[str, ...]:
+    """The last words of the commands that begin with this one."""
+    longer = (it.removeprefix(f"{path} ") for it in paths if it.startswith(f"{path} "))
+    return tuple(longer)
+
+
+def click_command(command: Command, *, below: Sequence[str] = ()) -> click.Command:
+    """One command of our table as click sees it; `below` are those that begin with its words."""
     parameters: list[click.Parameter] = [
         click.Argument(
             [argument.name],
             nargs=-1 if argument.many else 1,
             required=argument.required,
-            metavar=argument.name.upper() + ("..." if argument.many else ""),
+            metavar=_placeholder(argument),
+            shell_complete=lambda context, part, begun: [
+                name for name in below if name.startswith(begun)
+            ],
         )
         for argument in command.arguments
     ]
     parameters += [_option(flag) for flag in command.flags]
-    arguments = "".join(f"  {item.name.upper()}: {item.meaning}\n" for item in command.arguments)
-    text = f"{command.summary}\n\n\b\n{arguments}\n\b\nExample:\n  {command.example}"
+    blocks = [f"{item.name.upper()}: {item.meaning}" for item in command.arguments]
+    blocks.append(f"\b\nExample:\n  {command.example}")
+    if below:
+        blocks.append(f"See also its commands: {', '.join(below)}.")
+    text = "\n\n".join((command.summary, *blocks))
     return click.Command(
         command.path.rpartition(" ")[2],
         params=parameters,
         callback=lambda **given: command.run(**given),
         help=text,
         short_help=command.summary,
+        context_settings=_SETTINGS,
     )
+
+
+def _placeholder(argument: Argument) -> str:
+    name = argument.name.upper() + ("..." if argument.many else "")
+    return name if argument.required else f"[{name}]"
 
 
 def _option(flag: Flag) -> click.Option:
@@ -103,6 +142,7 @@ def _option(flag: Flag) -> click.Option:
     return click.Option(
         names,
         type=kinds[flag.kind],
+        metavar="NUMBER" if flag.kind == "number" else None,
         multiple=flag.many,
         required=flag.required,
         help=flag.meaning,
@@ -113,13 +153,15 @@ def _option(flag: Flag) -> click.Option:
 def run_group(root: click.Group, program: str, words: Sequence[str]) -> int:
     """Hand the line to click; its complaints become ours (exit 2)."""
     click.option(
-        FLAG,
+        _VERSION,
         is_flag=True,
         is_eager=True,
         expose_value=False,
         callback=_show_version,
         help="Show the version, and in a checkout its commit.",
     )(root)
+    if words and words[0] == _HELP:
+        words = (*words[1:], "--help")
     return run_click(root, program, words)
 
 
@@ -132,7 +174,9 @@ def _show_version(context: click.Context, option: click.Parameter, is_asked: boo
 def run_click(command: click.Command, program: str, words: Sequence[str]) -> int:
     """The same for a command that is known already."""
     try:
-        code = command.main(list(words), prog_name=program, standalone_mode=False)
+        code = command.main(
+            list(words), prog_name=program, standalone_mode=False, terminal_width=_narrow_width()
+        )
     except click.exceptions.NoArgsIsHelpError as problem:
         print(problem.format_message(), file=sys.stderr)
         return UsageError.exit_code
@@ -144,6 +188,12 @@ def run_click(command: click.Command, program: str, words: Sequence[str]) -> int
     except click.exceptions.Exit as ending:
         return ending.exit_code
     return code if isinstance(code, int) else 0
+
+
+def _narrow_width() -> int | None:
+    """Of a screen that click would not heed, since it never writes less than its own width."""
+    width = get_terminal_size().columns
+    return max(width, 1) if width < _NARROWEST_OF_CLICK else None
 
 
 def completion_script(program: str, shell: str) -> str:

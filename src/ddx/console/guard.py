@@ -17,7 +17,10 @@ INTERRUPTED = 130
 OUR_BUG = 3
 EXPECTED = 1
 
+_REPORT = "helix-crash-"
+_MOST_REPORTS = 20  # C-9
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def guarded(program: str, command: Callable[[], int]) -> int:
@@ -36,12 +39,19 @@ def guarded(program: str, command: Callable[[], int]) -> int:
         return 0
     except OSError as problem:
         place = f"{problem.filename}: " if problem.filename else ""
-        hint = "make room there, then try again" if problem.errno in _NO_ROOM else ""
-        explain(program, f"{place}{problem.strerror or problem}", hint)
+        explain(program, f"{place}{problem.strerror or problem}", _hint(problem))
         return EXPECTED
     except Exception:
         explain(program, f"this is a bug in {program}, sorry", f"the report: {_write_report()}")
         return OUR_BUG
+
+
+def _hint(problem: OSError) -> str:
+    if problem.errno in _NO_ROOM:
+        return "make room there, then try again"
+    if problem.errno in _NOT_ALLOWED:
+        return "see who may read and write there (ls -ld), then try again"
+    return ""
 
 
 def leave(code: int) -> None:
@@ -71,10 +81,12 @@ def _write_report() -> str:
     at = SYSTEM_CLOCK.stamp().replace(":", "").replace(".", "")
     text = f"version {__version__}, Python {sys.version}\n{sys.argv}\n{format_exc()}"
     for folder in (user_log_path("helix"), Path(gettempdir())):
-        path = folder / f"helix-crash-{at}-{os.getpid()}.log"
+        path = folder / f"{_REPORT}{at}-{os.getpid()}.log"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            for old in sorted(folder.glob(f"{_REPORT}*.log"))[:-_MOST_REPORTS]:
+                old.unlink(missing_ok=True)
         except OSError:
             continue
         return str(path)

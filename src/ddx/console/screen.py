@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NARROWEST = 10
+_USUAL_WIDTH = 80
 _LONGEST_EXCERPT = 20_000
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
@@ -91,9 +92,9 @@ def on_terminal() -> bool:
 
 def screen_width() -> int:
     try:
-        return os.get_terminal_size(1).columns
+        return os.get_terminal_size(1).columns or _USUAL_WIDTH  # a terminal may not know its own
     except OSError:
-        return 80
+        return _USUAL_WIDTH
 
 
 def bold(text: str) -> Styled:

@@ -56,7 +56,13 @@ def looked_at(name: str, look: Callable[[], str]) -> Finding:
     try:
         return Finding(name, True, look())
     except DdxError as problem:
-        return Finding(name, False, problem.message, problem.hint)
+        return Finding(name, False, problem.message, problem.hint or _MEND_BY_HAND)
+    except OSError as problem:
+        what = ": ".join(filter(None, (str(problem.filename or ""), problem.strerror)))
+        return Finding(name, False, what or str(problem), _MEND_BY_HAND)
+
+
+_MEND_BY_HAND = "mend it by hand, then look again"
 
 
 def _look_at_git(project: Project) -> str:

@@ -113,7 +113,8 @@ class Tracker:
         """A file that is missing or empty where we wrote rows: git may be at it right now."""
         if not self.lineage.has_rows():
             raise NotFound(
-                f"{self.project.root} has no tracker yet", hint="make one: ddx bead init"
+                f"{self.project.root} has no tracker yet",
+                hint="make one: helix init; for the queue alone: ddx bead init",
             )
         wait_until(lambda: _size(self.path) > 0, pause=self.clock.sleep, tries=_PATIENCE)
         if not _size(self.path):

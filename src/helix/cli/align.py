@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from ddx.console.spec import Command
-from helix.actions.align import make_align, order_align
-from helix.actions.scope import REPO
 from helix.cli.opening import SCOPE
 from helix.cli.writing import FLAGS, carry_out
 
@@ -14,6 +12,9 @@ if TYPE_CHECKING:
 
 
 def run(*, scope: str | None, **given: Any) -> int:
+    from helix.actions.align import make_align, order_align
+    from helix.actions.scope import REPO
+
     return carry_out(lambda desk: order_align(desk, scope or REPO), make_align, **given)
 
 

@@ -23,7 +23,7 @@ def run(*, shell: str) -> int:
 
 COMMAND = Command(
     "completion",
-    "Print what makes a shell complete helix and ddx commands.",
+    'Print what makes a shell complete commands; in a profile: eval "$(helix completion bash)".',
     run,
     "helix completion bash",
     arguments=(Argument("shell", "bash, zsh or fish"),),

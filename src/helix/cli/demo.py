@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from tempfile import mkdtemp
+from shlex import join, quote
 
 from ddx import environment, process
 from ddx.clock import SYSTEM_CLOCK
@@ -108,6 +107,8 @@ class Lines:
 
 
 def run(*, folder: str | None) -> int:
+    from tempfile import mkdtemp
+
     place = (
         os.path.abspath(folder) if folder else os.path.join(mkdtemp(prefix="helix-demo-"), "shop")
     )
@@ -170,6 +171,8 @@ def _brief(sample: Sample, beads: dict[str, str]) -> None:
 
 
 def _race(sample: Sample, bead_id: str) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
     _headline(f"{CLAIMANTS} agents reach for the same bead; one gets it")
     words = ("ddx", "bead", "update", bead_id, "--claim", "--owner")
     agents = [f"agent-{number}" for number in range(1, CLAIMANTS + 1)]
@@ -183,6 +186,8 @@ def _race(sample: Sample, bead_id: str) -> None:
 
 
 def _first_night(sample: Sample, beads: dict[str, str]) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
     _headline("Now let it run, and change your mind meanwhile in a second terminal")
     with ThreadPoolExecutor(1) as pool:
         second = pool.submit(_change_of_mind, sample, beads["delivery"])
@@ -235,13 +240,23 @@ def _next_morning(sample: Sample, beads: dict[str, str]) -> None:
         bold("That was the whole loop: "),
         "ask, build, prove, land, review, remember, stop for a person.",
     )
-    say(f"Look around: cd {sample.folder} && helix report")
+    program = _program()
+    say(f"Look around: cd {quote(sample.folder)} && {program} report")
+    if program != "helix":
+        say(f"Put helix and ddx on your PATH, and the skills where agents look: {program} install")
     say("With your own repository and claude or codex: helix init --trust, helix input, helix run")
 
 
-def _typed(words: tuple[str, ...], *, note: str = "") -> None:
-    from shlex import join
+def _program() -> str:
+    """What a person must type here to start helix."""
+    from shutil import which
 
+    from helix.installing.launchers import launcher_of
+
+    return "helix" if which("helix") else quote(launcher_of("helix"))
+
+
+def _typed(words: tuple[str, ...], *, note: str = "") -> None:
     say(dim("$ "), bold(join(words)), dim(note))
 
 

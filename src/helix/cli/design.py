@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ddx.console.spec import Command, Flag
 from ddx.errors import UsageError
-from helix.actions.design import ROUNDS, order_design
-from helix.actions.scope import REPO
 from helix.cli.opening import SCOPE
 from helix.cli.writing import FLAGS, carry_out
 
@@ -15,6 +13,9 @@ if TYPE_CHECKING:
 
 
 def run(*, scope: str | None, rounds: int | None, **given: Any) -> int:
+    from helix.actions.design import ROUNDS, order_design
+    from helix.actions.scope import REPO
+
     most = ROUNDS if rounds is None else rounds
     if most < 1:
         raise UsageError(f"--rounds must be above 0, not {most}")
@@ -27,6 +28,6 @@ COMMAND = Command(
     run,
     "helix design --rounds 3 FEAT-003",
     arguments=(SCOPE,),
-    flags=(Flag("--rounds", f"rounds at most ({ROUNDS})", kind="number"), *FLAGS),
+    flags=(Flag("--rounds", "rounds at most (5)", kind="number"), *FLAGS),
     schema="helix-pass",
 )

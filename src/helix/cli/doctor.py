@@ -14,7 +14,7 @@ _LONGEST_SENTENCE = 600
 
 def run(*, fix: bool, json: bool) -> int:
     from ddx.clock import SYSTEM_CLOCK
-    from ddx.errors import NotFound
+    from ddx.errors import DdxError, NotFound
     from ddx.execution.checkup import Finding
     from ddx.project import find_project
     from ddx.tracker.store import Tracker
@@ -32,7 +32,10 @@ def run(*, fix: bool, json: bool) -> int:
     else:
         tracker = Tracker(project, clock=SYSTEM_CLOCK, command="helix doctor", tell=tell)
         if fix:
-            mended += mend(project, tracker, clock=SYSTEM_CLOCK, tell=tell)
+            try:
+                mended += mend(project, tracker, clock=SYSTEM_CLOCK, tell=tell)
+            except DdxError as problem:  # what is left is looked at all the same
+                findings.append(Finding("mending", False, problem.message, problem.hint))
         findings += examine_repository(project, tracker, clock=SYSTEM_CLOCK)
     findings = [*examine_machine(commands=words()), *findings]
     if json:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from ddx.console.spec import Argument, Command, Flag
-from helix.actions.evolve import order_evolve
-from helix.actions.scope import REPO
 from helix.cli.writing import FLAGS, carry_out
 
 TYPE_CHECKING = False
@@ -15,6 +13,9 @@ if TYPE_CHECKING:
 def run(
     *, requirement: tuple[str, ...], scope: str | None, artifact: str | None, **given: Any
 ) -> int:
+    from helix.actions.evolve import order_evolve
+    from helix.actions.scope import REPO
+
     words = " ".join(requirement)
     return carry_out(
         lambda desk: order_evolve(desk, words, scope=scope or REPO, artifact=artifact or ""),

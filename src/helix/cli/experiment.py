@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ddx.console.spec import Argument, Command, Flag
-from helix.actions.experiment import make_experiment, order_experiment
 from helix.cli.writing import FLAGS, carry_out
 
 TYPE_CHECKING = False
@@ -12,6 +11,8 @@ if TYPE_CHECKING:
 
 
 def run(*, goal: tuple[str, ...], close: bool, **given: Any) -> int:
+    from helix.actions.experiment import make_experiment, order_experiment
+
     words = " ".join(goal)
     return carry_out(
         lambda desk: order_experiment(desk, words, close=close), make_experiment, **given

@@ -40,6 +40,8 @@ def run(*, docs: str | None, trust: bool, json: bool) -> int:
         return 0
     for sentence in done or [f"{project.root} is set up already"]:
         say(sentence)
+    if done:
+        say("next: commit what was made; git status shows it")
     if not trusted:
         say("next: look at what its checks would run, then: helix trust")
     say('next: helix input "<what you want>", then: helix run')

@@ -20,6 +20,10 @@ def run(*, skills_only: bool, remove: bool, json: bool) -> int:
         say(sentence)
     if not done:
         say("there was nothing of ours" if remove else "everything is in its place already")
+    if not remove and not skills_only and not launchers.are_on_path():
+        folder = launchers.launcher_folder()
+        say(f"next: {folder} is not on your PATH; add it in your shell's profile:")
+        say(f'  export PATH="{folder}:$PATH"')
     return 0
 
 

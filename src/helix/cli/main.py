@@ -6,7 +6,7 @@ import sys
 
 from ddx.console.guard import guarded
 from ddx.console.spec import parse
-from helix.cli.registry import COMMANDS, GROUPS, find_command, load
+from helix.cli.registry import COMMANDS, GROUPS, SECTIONS, find_command, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,15 +25,27 @@ def run(words: Sequence[str]) -> int:
         values = parse(command, rest)
         if values is not None:
             return command.run(**values)
-    from ddx.console.clicking import LazyGroup, click_command, run_click, run_group
+    if list(words) == ["--version"]:
+        return _tell_version()
+    from ddx.console.clicking import LazyGroup, click_command, names_below, run_click, run_group
 
     if found is not None:
-        return run_click(click_command(command), f"helix {command.path}", rest)
+        shown = click_command(command, below=names_below(command.path, COMMANDS))
+        return run_click(shown, f"helix {command.path}", rest)
     root = LazyGroup(
         "",
         "Run AI coding agents on your repository and trust what comes back.",
         commands_at=tuple(COMMANDS),
         groups={name: what for name, what in GROUPS.items() if name not in COMMANDS},
         load_command=load,
+        sections=SECTIONS,
     )
     return run_group(root, "helix", words)
+
+
+def _tell_version() -> int:
+    """Asked by scripts and by other programs all day: without click (C-7)."""
+    from ddx.console.version import version_of
+
+    print(version_of("helix"))
+    return 0

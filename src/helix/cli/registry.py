@@ -9,13 +9,26 @@ if TYPE_CHECKING:
     from ddx.console.spec import Command
 
 GROUPS = {
-    "config": "the policy's settings",
-    "memory": "what this repository has taught, with credit given by checks",
-    "objective": "one objective: explore, plan, build, observe",
-    "skills": "the skills that agents see",
-    "task": "the words that builders and planners answer in",
+    "config": "Settings of the policy, and where each comes from.",
+    "memory": "What this repository has taught, with credit given by checks.",
+    "objective": "One objective: explore, plan, build, observe.",
+    "skills": "The skills that agents see.",
+    "task": "The words that builders and planners answer in; for agents.",
 }
 """`helix objective "<text>"` is a command as well: the longest name that fits is meant."""
+
+SECTIONS = {
+    "Start here": ("demo", "init", "input", "run", "status"),
+    "Work": ("build", "implement", "objective", "triage", "start", "pause", "resume", "stop",
+             "recover"),
+    "Watch": ("next", "explain", "logs", "diff", "cost"),
+    "Think": ("check", "frame", "design", "plan", "polish", "align", "evolve", "backfill",
+              "experiment"),
+    "Prove": ("review", "measure", "report", "trace"),
+    "Remember": ("memory",),
+    "Set up": ("doctor", "trust", "config", "install", "completion", "skills", "mcp", "task"),
+}  # fmt: skip
+"""Headings in the help, and the first words of commands below each."""
 
 COMMANDS = {
     "align": "helix.cli.align",

@@ -100,8 +100,7 @@ def _print(verdict: Verdict, filed: Filed) -> None:
 
 
 def _print_finding(finding: Finding) -> None:
-    place = f" ({finding.place})" if finding.place else ""
-    say(f"{finding.severity}: {finding.title}{place}")
+    say(finding.sentence)
     for line in finding.detail.splitlines():
         say(f"  {line}")
 

@@ -103,7 +103,8 @@ def _require_proof(draft: dict[str, Any], settings: Settings) -> None:
     if not verdict.ready:
         problem = verdict.problems[0]
         where = f"acceptance line {problem.line}: " if problem.line else ""
-        raise Refused(f"nothing was filed: {where}{problem.why}", hint=problem.fix)
+        cure = problem.fix.replace("ddx bead update ID", "helix triage TITLE")  # there is no id
+        raise Refused(f"nothing was filed: {where}{problem.why}", hint=cure)
 
 
 def _require_document(project: Project, settings: Settings, spec_id: str) -> None:

@@ -10,6 +10,13 @@ from ddx.errors import UsageError
 from ddx.project import find_project
 from ddx.trust import grant, revoke, trusted
 
+_SAID = {  # (is trust taken away?, did that change anything?)
+    (False, True): "is trusted now",
+    (False, False): "is trusted already",
+    (True, True): "is no longer trusted",
+    (True, False): "was not trusted",
+}
+
 
 def run(*, list: bool, remove: bool, json: bool) -> int:
     if list and remove:
@@ -17,9 +24,8 @@ def run(*, list: bool, remove: bool, json: bool) -> int:
     if not list:
         project = find_project(os.getcwd())
         changed = revoke(project) if remove else grant(project)
-        state = "trusted" if not remove else "not trusted"
         if not json:
-            say(f"{project.root} is {state}{' now' if changed else ' already'}")
+            say(f"{project.root} {_SAID[remove, changed]}")
     known = trusted()
     if json:
         answer({"trusted": known})

@@ -2,20 +2,21 @@
 
 import sys
 
+HOOKS = ("session-start", "pre-tool-use")
+
 
 def main(words: list[str]) -> None:
     try:
-        from helix.hooks.events import read_event
-        from helix.hooks.pre_tool_use import pre_tool_use
-        from helix.hooks.session_start import session_start
-
-        hooks = {"session-start": session_start, "pre-tool-use": pre_tool_use}
         name = words[0] if words else ""
-        if name not in hooks:
-            known = ", ".join(hooks)
+        if name not in HOOKS:
+            known = ", ".join(HOOKS)
             print(f"helix: there is no hook {name!r}; hooks are {known}", file=sys.stderr)
             return
-        if line := hooks[name](read_event(sys.stdin.buffer)):
+        from helix.hooks.events import read_event
+
+        function = name.replace("-", "_")
+        module = __import__(f"helix.hooks.{function}", fromlist=[function])  # no other (C-7)
+        if line := getattr(module, function)(read_event(sys.stdin.buffer)):
             print(line)
     except Exception as problem:  # whatever it is, the tool call goes on
         print(f"helix: the hook could not do its work: {problem}", file=sys.stderr)

@@ -20,6 +20,7 @@ from ddx.text import counted, listed
 from ddx.tracker.doctor.checkup import examine as examine_tracker
 from ddx.tracker.doctor.links import INFO
 from helix.installing.launchers import read_placed
+from helix.installing.repository import require_room
 from helix.installing.skills import validate_skills
 from helix.memory.health import health_of
 from helix.memory.opening import embedder_of, open_store
@@ -106,7 +107,7 @@ def _look_at_links() -> str:
     gone = [it.path for it in placed if not (it.stands and os.path.exists(it.target))]
     if gone:
         raise DdxError(
-            f"{counted(len(gone), 'thing')} that `helix install` put here is not as it was: "
+            f"of what `helix install` put here, {counted(len(gone), 'thing')} changed or lost: "
             f"{gone[0]}",
             hint="put it back: helix install; or take all away: helix install --remove",
         )
@@ -118,6 +119,7 @@ def _look_at_links() -> str:
 def _look_at_set_up(project: Project) -> str:
     if not common_folder(project.root):
         raise DdxError(f"{project.root} is no git repository", hint="git init, then: helix init")
+    require_room(project)
     missing = [
         name for name in (".ddx", ".helix") if not os.path.isdir(os.path.join(project.root, name))
     ]
@@ -164,9 +166,7 @@ def _look_at_documents(project: Project, settings: Settings, clock: Clock) -> st
 
 def _look_at_run(project: Project) -> str:
     holder = find_holder(project)
-    if holder is None:
-        return "no run is active"
-    return f"a run is active: pid {holder.pid}, since {holder.since}"
+    return holder.sentence if holder else "no run is active"
 
 
 def _of_harnesses(project: Project, settings: Settings) -> Iterator[Finding]:

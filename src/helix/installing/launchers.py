@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 
 PROGRAMS = ("helix", "ddx")
 _EXECUTABLE = 0o755
+_LAUNCHER = """\
+#!/bin/sh
+# Put here by `helix install`.
+target=TARGET
+if [ ! -x "$target" ]; then
+    echo "helix: $target is gone; where HELIX lies now, type: bin/helix install" >&2
+    exit 127
+fi
+exec "$target" "$@"
+"""
 
 
 @value
@@ -33,8 +43,7 @@ class Placed:
 
     @property
     def content(self) -> bytes:
-        quoted = "'" + self.target.replace("'", "'\\''") + "'"
-        return f'#!/bin/sh\n# Put here by `helix install`.\nexec {quoted} "$@"\n'.encode()
+        return _LAUNCHER.replace("TARGET", _quoted(self.target)).encode()
 
     @property
     def stands(self) -> bool:
@@ -60,21 +69,63 @@ def install(*, skills_only: bool = False) -> Iterator[str]:
             hint="move it away, then: helix install",
         )
     missing = [it for it in wanted if not it.stands]
-    _write_placed({**known, **{it.path: it for it in wanted}}.values())
+    kept = {it.path: it for it in wanted}
+    old = [it for it in known.values() if it.path not in kept and _is_out_of_use(it)]
+    _write_placed({**known, **kept}.values())
     for it in missing:
         _put(it)
-        yield f"{'linked' if it.is_link else 'wrote'} {it.path} -> {it.target}"
+    yield from _spoken("linked", "wrote", missing)
+    yield from _taken_away(old)
+    if old:
+        gone = {it.path for it in old}
+        _write_placed(it for it in {**known, **kept}.values() if it.path not in gone)
 
 
 def remove() -> Iterator[str]:
-    """A sentence for each thing taken away or left, because somebody changed it since."""
-    for it in read_placed():
-        if it.stands:
-            os.unlink(it.path)
-            yield f"removed {it.path}"
-        elif os.path.lexists(it.path):
-            yield f"left {it.path}: it is not as we put it"
+    """A sentence for what was taken away and for what was left, as somebody changed it since."""
+    placed = read_placed()
+    yield from _taken_away(placed)
+    for folder in sorted({os.path.dirname(it.path) for it in placed if it.is_link}):
+        _remove_empty(folder, os.path.dirname(folder))
     _write_placed(())
+
+
+def _taken_away(placed: Iterable[Placed]) -> Iterator[str]:
+    standing = [it for it in placed if it.stands]
+    changed = [it for it in placed if not it.stands and os.path.lexists(it.path)]
+    for it in standing:
+        os.unlink(it.path)
+    yield from _spoken("removed", "removed", standing)
+    for it in changed:
+        yield f"left {it.path}: it is not as we put it"
+
+
+def _is_out_of_use(it: Placed) -> bool:
+    """A link to a skill that HELIX no longer has."""
+    return it.is_link and not os.path.exists(it.target)
+
+
+def _spoken(of_link: str, of_launcher: str, placed: Iterable[Placed]) -> Iterator[str]:
+    """A sentence for each launcher, and one for all skills in a folder."""
+    folders: dict[str, list[Placed]] = {}
+    for it in placed:
+        if it.is_link:
+            folders.setdefault(os.path.dirname(it.path), []).append(it)
+        else:
+            yield f"{of_launcher} {it.path}"
+    for folder, links in folders.items():
+        named = os.path.basename(links[0].path)
+        what = f"the skill {named}" if len(links) == 1 else f"{len(links)} skills"
+        yield f"{of_link} {what} in {folder}"
+
+
+def _remove_empty(*folders: str) -> None:
+    """An agent's folder in which nothing is left; any other stays."""
+    for folder in folders:
+        try:
+            os.rmdir(folder)
+        except OSError:
+            return
 
 
 def read_placed() -> list[Placed]:
@@ -122,9 +173,18 @@ def _skills() -> Iterator[Placed]:
             yield Placed(os.path.join(folder, name), os.path.join(source, name), is_link=True)
 
 
+def launcher_folder() -> str:
+    return os.path.join(os.path.expanduser("~"), ".local", "bin")
+
+
+def are_on_path() -> bool:
+    """Would a shell find what we put there?"""
+    return launcher_folder() in variable("PATH").split(os.pathsep)
+
+
 def _launchers() -> Iterator[Placed]:
     for name in PROGRAMS:
-        path = os.path.join(os.path.expanduser("~"), ".local", "bin", name)
+        path = os.path.join(launcher_folder(), name)
         target = launcher_of(name)
         if os.path.realpath(path) != os.path.realpath(target):  # pipx has put its own there
             yield Placed(path, target, is_link=False)
@@ -146,6 +206,10 @@ def _put(it: Placed) -> None:
     beside = f"{it.path}.tmp-{os.getpid()}"
     os.symlink(it.target, beside)
     os.replace(beside, it.path)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
 
 
 def _record() -> str:

@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from helix.policy.model import Decision
 
 FOLDER = ".helix-logs"
-MOST_RUNS = 50
-"""Whose logs are kept (C-9)."""
+MOST_RUNS, MOST_DAYS, ALWAYS = 50, 90, 5
+"""Whose logs are kept, for how long, and how many however old they are (C-9)."""
+LARGEST_LOG = 64 << 20
+"""Bytes; from then on it does without what agents say, which their attempts' records have."""
 
 _LONGEST_LINE = 4000
 _WIDTH = 160
+_DAY_NS = 86_400 * 10**9
 _CHATTER = frozenset({"agent-said", "agent-tool", "agent-notice", "agent-usage", "agent-result"})
 _QUIETED = frozenset({"agent-started", "agent-ended", *_CHATTER})
 
@@ -53,18 +56,21 @@ class Journal:
         masker: Masker,
         tell: Callable[[str], None],
         mode: Mode = Mode.PLAIN,
+        largest_log: int = LARGEST_LOG,
     ) -> None:
         self._clock = clock
+        self._largest_log = largest_log
         self._masker = masker
         self._tell = tell
         self._mode = mode
         self._mutex = threading.RLock()
         self._lines = 0
+        self._size = 0
         self._first: dict[str, int] = {}
         self._harness: dict[str, str] = {}
         folder = os.path.join(root, FOLDER)
         make_folder(folder)
-        _prune(folder)
+        _prune(folder, clock)
         self.stamp, self.path = _new_path(folder, clock)
         self.journal_path = f"{self.path.removesuffix('.log')}.jsonl"
         self._log = open(self.path, "xb")
@@ -87,7 +93,7 @@ class Journal:
         """A line of the log alone; its number."""
         line = cut(shown_on_one_line(self._masker.mask(text)), _LONGEST_LINE)
         with self._mutex:
-            self._log.write(f"{self._now()} {line}\n".encode("utf-8", "replace"))
+            self._size += self._log.write(f"{self._now()} {line}\n".encode("utf-8", "replace"))
             self._log.flush()
             self._lines += 1
             return self._lines
@@ -107,6 +113,8 @@ class Journal:
 
     def hear(self, happening: Happening) -> None:
         """One line of an attempt's story."""
+        if happening.kind in _CHATTER and self._size > self._largest_log:
+            return
         name = happening.kind.replace("-", " ")
         with self._mutex:
             number = self.log(f"{happening.attempt[-6:]} {name}: {happening.text}")
@@ -186,10 +194,15 @@ def _new_path(folder: str, clock: Clock) -> tuple[str, str]:
     return stamp, path
 
 
-def _prune(folder: str) -> None:
-    """Only the last runs are kept, each with its journal and its report."""
+def _prune(folder: str, clock: Clock) -> None:
+    """The last runs are kept unless they are old, each with its journal and its report."""
     names = sorted(name for name in os.listdir(folder) if name.endswith(".log"))
-    for name in names[: max(len(names) - MOST_RUNS + 1, 0)]:
+    oldest_ns = clock.now_ns() - MOST_DAYS * _DAY_NS
+    for place, name in enumerate(reversed(names), start=1):  # place 1 is that of the last run
+        path = os.path.join(folder, name)
+        is_old = place >= ALWAYS and os.stat(path).st_mtime_ns < oldest_ns
+        if place < MOST_RUNS and not is_old:
+            continue
         run = name.removesuffix(".log").removeprefix("helix-")
         for gone in (name, f"helix-{run}.jsonl", f"blockers-{run}.md"):
             try:

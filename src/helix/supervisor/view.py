@@ -235,17 +235,19 @@ class Look:
                 yield bead_id
 
     def _awaited(self, bead_id: str) -> frozenset[str]:
-        """Documents of the closed beads that came before this one, however far back."""
+        """Documents of the finished beads before it or below it, whatever is open in between."""
         found: set[str] = set()
         unseen, seen = [bead_id], {bead_id}
         while unseen:
-            for before in self.snapshot.waits_for(unseen.pop()):
+            it = unseen.pop()
+            for before in (*self.snapshot.waits_for(it), *self.snapshot.children(it)):
                 row = self.snapshot.find(before)
-                if before in seen or row is None or status_of(row) not in FINISHED:
+                if before in seen or row is None:
                     continue
                 seen.add(before)
                 unseen.append(before)
-                found |= self.upstream.named(row)
+                if status_of(row) in FINISHED:
+                    found |= self.upstream.named(row)
         return frozenset(found)
 
     def requests(self) -> Iterator[Request]:

@@ -110,7 +110,10 @@ def require_tracker(tracker: Tracker) -> None:
     if not os.path.lexists(tracker.path) and not (
         tracker.lineage.has_rows() or tracker.lineage.backups()
     ):
-        raise NotFound(f"{tracker.project.root} has no tracker yet", hint="make one: ddx bead init")
+        raise NotFound(
+            f"{tracker.project.root} has no tracker yet",
+            hint="make one: helix init; for the queue alone: ddx bead init",
+        )
 
 
 # Findings
