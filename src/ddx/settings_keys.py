@@ -116,6 +116,7 @@ _WANTED = {
     "folder": "an absolute path, or one that begins with ~/",
     "label": "a label: a text without blanks that is not empty",
     "name": "a text that is not empty",
+    "name-or-off": "a text that is not empty, or off",
     "number": "a number above 0, at most a billion",
     "paths": "a list of paths inside of the project",
     "route": "desktop, an http address, or a program with its arguments as a list",
@@ -131,6 +132,8 @@ _WANTED = {
 def checked(name: str, given: Any, *, where: str, table: Table = SUBSTRATE) -> Any:
     """A setting's value, or an error that says where and what it may be."""
     key = _key(name, table, where=where)
+    if key.kind == "name-or-off" and given is False:
+        return "off"  # which YAML reads as a switch
     if _fits(key, given):
         return given
     raise UsageError(f"{where}: {name} must be {wanted(key)}, not {given!r}")
@@ -189,7 +192,7 @@ def _fits(key: Key, given: Any) -> bool:
     match key.kind:
         case "text":
             return _is_text(given)
-        case "name":
+        case "name" | "name-or-off":
             return _is_text(given) and bool(given.strip())
         case "label":
             return _is_text(given) and given.split() == [given]

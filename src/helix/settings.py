@@ -29,7 +29,7 @@ POLICY = Table(
         ),
         "align.auto": Key("switch", True, "whether a run aligns by itself when that is due"),
         "memory.embedder": Key(
-            "name",
+            "name-or-off",
             "minilm",
             "what compares texts: minilm, off, sentence-transformers:MODEL, fastembed:MODEL, "
             "an http address with #MODEL, or an entry point of helix.embedders",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -112,3 +113,18 @@ def test_an_installation_that_moved_is_linked_anew(ada):
             path.symlink_to(f"/gone/skills/{name}")
     assert "linked" in ada.helix("install", "--skills-only")
     assert os.readlink(link) == str(ROOT / "skills/helix")
+
+
+@pytest.mark.parametrize("words", [("install",), ("init",)])
+def test_an_installation_without_its_pages_is_refused(ada, tmp_path, words):  # P-3, S-37
+    ada.begins_a_repository()
+    source = tmp_path / "half/src"
+    for name in ("ddx", "helix"):
+        shutil.copytree(
+            ROOT / "src" / name, source / name, ignore=shutil.ignore_patterns("*.weights", "*.pyc")
+        )
+    ada.more = {"PYTHONPATH": str(source), "HELIX_TRUST": "1"}
+    done = ada.types(sys.executable, "-m", "helix", *words, code=4)
+    assert str(tmp_path / "half/workflows") in done.stderr
+    assert "install" in done.stderr.casefold()
+    assert not (ada.root / ".helix").exists()

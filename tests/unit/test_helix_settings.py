@@ -170,3 +170,9 @@ def test_every_setting_is_read(home):  # C-6
         if isinstance(member, property):
             getattr(watched, name)
     assert read == set(POLICY.keys)
+
+
+def test_an_embedder_is_switched_off_with_or_without_quotes(home):  # M-4: YAML takes off for no
+    for said in ("off", '"off"'):
+        home.write(home.project_file, f"memory: {{embedder: {said}}}\n")
+        assert home.read().embedder == "off"
