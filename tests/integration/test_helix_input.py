@@ -372,7 +372,8 @@ def test_a_batch_that_cannot_be_read_files_nothing_at_all(shop: Shop, name, text
     ("words", "said"),
     [
         (("x", "--autonomy", "turbo"), "low"),
-        (("add a list", "add a cart"), "add a cart"),
+        (("add a list", "add a cart"), "after 'add a list' comes 'add a cart'"),
+        (("add", "a", "wish", "list"), "put it in quotes"),
         (("x", "--autonomy"), "--autonomy"),
         ((), "one request or --batch FILE"),
         (("x", "--batch", "f"), "not both"),

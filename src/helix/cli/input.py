@@ -8,6 +8,7 @@ from contextlib import suppress
 from ddx.clock import SYSTEM_CLOCK
 from ddx.console.spec import JSON, Argument, Command, Flag
 from ddx.errors import DdxError, UsageError
+from ddx.text import cut, shown_on_one_line
 from ddx.values import changed, value
 from helix.cli.control import tell
 from helix.policy.model import Autonomy
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from helix.policy.request import Wish
 
 FAILED, PERSON = 1, 4
+_LONGEST_SHOWN = 60
 _MOST_LOOKS = 10
 """At the repository, while other terminals file requests at the same time."""
 
@@ -65,7 +67,7 @@ class Taken:
 
 def run(
     *,
-    request: str | None,
+    request: tuple[str, ...],
     autonomy: str | None,
     dry_run: bool,
     yes: bool,
@@ -108,15 +110,19 @@ def _answers(given: Sequence[str]) -> dict[str, bool]:
     return found
 
 
-def _asked(request: str | None, batch: str | None) -> list[Asked]:
+def _asked(requests: tuple[str, ...], batch: str | None) -> list[Asked]:
     from helix.cli.input_batch import Asked, read_batch
 
-    if (request is None) == (batch is None):
-        what = (
-            "one request or --batch FILE" if request is None else "a request or --batch, not both"
+    if len(requests) > 1:
+        first, second = (cut(shown_on_one_line(text), _LONGEST_SHOWN) for text in requests[:2])
+        raise UsageError(
+            f"a request is one text, but after {first!r} comes {second!r}",
+            hint='put it in quotes: helix input "add a price list"; several: --batch FILE',
         )
+    if bool(requests) == (batch is not None):
+        what = "a request or --batch, not both" if requests else "one request or --batch FILE"
         raise UsageError(f"give {what}", hint='for example: helix input "add a price list"')
-    return [Asked(request, "")] if request is not None else read_batch(str(batch))
+    return [Asked(requests[0], "")] if requests else read_batch(str(batch))
 
 
 def _wish(asked: Asked) -> Wish:
@@ -230,7 +236,7 @@ COMMAND = Command(
     "Turn a sentence into beads: for the documents that it touches, for tests and for code.",
     run,
     'helix input "change US-001 acceptance criteria" --autonomy high',
-    arguments=(Argument("request", "what is wanted, in a sentence", required=False),),
+    arguments=(Argument("request", "what is wanted, in a sentence", many=True, required=False),),
     flags=(
         Flag(
             "--autonomy",
