@@ -11,7 +11,7 @@ from tests.support.front_door import Person
 
 WORDS = "kestrel marmot walrus gannet bittern dunlin curlew whimbrel"
 QUESTION = f"{WORDS} heron ibis stork"
-"""Eight words that both memories hold and three that nobody knows: relevance 0.8, by words alone."""
+"""Eight words that both memories hold, three that nobody knows: relevance 0.8, by words alone."""
 
 
 @pytest.mark.parametrize(
