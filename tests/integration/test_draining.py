@@ -153,7 +153,7 @@ def test_a_broken_harness_gives_way_to_the_alternate(tmp_path: Path) -> None:  #
     assert done["completed"] == 2
 
 
-def test_two_denials_in_a_row_ask_for_a_person(tmp_path: Path) -> None:  # X-8, C-2
+def test_two_denials_in_a_row_ask_for_a_person(tmp_path: Path) -> None:  # C-2
     workshop = make_workshop(tmp_path / "w", *many(4))
     model = recording(tmp_path, {"denied": "Bash"}, {"end": "denied"})
     line = ("execute-loop", "--harness", "replay", "--model", model, "--json")
@@ -233,7 +233,7 @@ def test_the_same_after_the_controller_was_killed(tmp_path: Path) -> None:  # X-
     assert row["attempts"] == 1
 
 
-def test_the_first_interrupt_finishes_what_runs(tmp_path: Path) -> None:  # C-2
+def test_the_first_interrupt_finishes_what_runs(tmp_path: Path) -> None:  # X-17, C-2
     rows = [writes(f"app-{n}", f"{n}.txt", script=f"sleep 1\nwrite {n}.txt x\n") for n in range(5)]
     workshop = make_workshop(tmp_path / "w", *rows)
     controller = workshop.begin("execute-loop", "--harness", "script", "--json")

@@ -100,3 +100,9 @@ def test_a_script_of_a_skill_can_be_run(root: Path) -> None:  # P-4
     assert any("cannot be run" in fault for fault in faults(root))
     script.chmod(0o755)
     assert not any("cannot be run" in fault for fault in faults(root))
+
+
+def test_a_task_list_of_the_agents_own_mirrors_the_beads_which_stay_the_truth() -> None:  # O-10
+    text = " ".join((ROOT / "skills/helix/SKILL.md").read_text().split())
+    assert "mirror the beads there" in text
+    assert "When they differ, the bead is right." in text
