@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,10 @@ def test_an_objective_is_explored_planned_built_reviewed_and_remembered(tmp_path
     assert [row["to"] for row in yard.events() if row["name"] != "task_complete"] == [
         *("EXPLORING", "EXPLORED", "PLANNING", "PLANNED", "BUILDING", "BUILT", "OBSERVING", "DONE")
     ]
+    with sqlite3.connect(yard.root / ".helix/helix.db") as db:
+        rows = db.execute("SELECT objective, data FROM exploration").fetchall()
+    assert [objective for objective, _ in rows] == [TEXT]
+    assert json.loads(rows[0][1])["targets"]["files"]
     beads = yard.tasks()
     assert set(statuses(yard).values()) == {"closed"}
     second = beads["002: part-002"]

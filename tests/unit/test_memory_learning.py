@@ -6,7 +6,7 @@ import pytest
 from tests.support.memory import Bench, WordEmbedder
 
 from ddx.execution.model import Check, Facts
-from helix.memory.exploring import find_exploration, keep_exploration
+from helix.memory.exploring import MOST_KEPT, keep_exploration
 from helix.memory.learning import MOST_EXTRACTIONS, chunk, learn_observation, lesson_of
 from helix.memory.model import rejection
 from helix.memory.recall import Question, Recall
@@ -174,10 +174,10 @@ def test_a_success_becomes_a_pattern_and_again_is_strengthened(bench):  # M-7
         assert all_edges(db) == []
 
 
-def test_an_exploration_is_found_by_its_objective(bench):
-    for number in (1, 2):
-        found = {"targets": {"files": [f"{number}.py"]}}
-        keep_exploration(bench.store, "Add login", found, now=bench.now)
-    keep_exploration(bench.store, "Add logout", {}, now=bench.now)
-    assert find_exploration(bench.store, "Add login") == {"targets": {"files": ["2.py"]}}
-    assert find_exploration(bench.store, "Add") is None
+def test_the_newest_explorations_are_kept(bench):  # C-9
+    for number in range(MOST_KEPT + 2):
+        keep_exploration(bench.store, f"Add {number}", {"targets": [number]}, now=bench.now)
+    with bench.store.reading() as db:
+        rows = db.execute("SELECT objective, data FROM exploration ORDER BY id").fetchall()
+    assert len(rows) == MOST_KEPT
+    assert rows[0] == ("Add 2", '{"targets":[2]}')

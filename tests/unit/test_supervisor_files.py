@@ -20,7 +20,7 @@ from helix.supervisor.blockers import Blocker, write_report
 from helix.supervisor.context import quick_reference
 from helix.supervisor.controls import Wish
 from helix.supervisor.journal import FOLDER, LARGEST_LOG, MOST_RUNS, Journal, Mode
-from helix.supervisor.state import RunState, StateFile, read_state
+from helix.supervisor.state import RunState, StateFile
 
 _USED = {"input": 800, "output": 92, "cache_read": 0, "cache_write": 0}
 
@@ -57,20 +57,14 @@ def call(journal: Journal, *, attempt: str = "20260102T030405-abc123") -> None:
 # -- state ---------------------------------------------------------------------------------
 
 
-def test_the_state_is_read_back_as_it_was_written(project: Project) -> None:  # S-24
+def test_the_state_on_the_disk_is_the_one_that_was_put(project: Project) -> None:  # S-24
     file = StateFile(project, FakeClock(), RunState("helix-1", 7, agent="stub"))
     file.put(phase="building", attempts=({"attempt": "a", "beads": ["app-1"]},), total_tokens=9)
-    found = read_state(project)
-    assert found == file.now
     row = json.loads(Path(project.ddx("run-state.json")).read_text())
     assert row["schema"] == 1
+    assert (row["run_id"], row["agent"], row["phase"]) == ("helix-1", "stub", "building")
+    assert (row["total_tokens"], row["updated_at"]) == (9, file.now.updated_at)
     assert row["attempts"] == [{"attempt": "a", "beads": ["app-1"]}]
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"schema": 9}', '{"schema": 1}'])
-def test_a_file_that_is_no_state_is_none(project: Project, content: str) -> None:
-    Path(project.ddx("run-state.json")).write_text(content)
-    assert read_state(project) is None
 
 
 # -- journal ---------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ddx.console.screen import answer, say
 from ddx.console.spec import Argument, Command, Flag
-from helix.cli.opening import ASKING, open_desk, tell
+from helix.cli.control import tell
+from helix.cli.opening import ASKING, open_desk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

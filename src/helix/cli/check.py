@@ -5,14 +5,8 @@ from __future__ import annotations
 from ddx.console.screen import answer, say
 from ddx.console.spec import Command, Flag
 from ddx.values import changed
-from helix.cli.opening import (
-    REHEARSABLE,
-    SCOPE,
-    open_desk,
-    show_question,
-    tell,
-    untouched_desk,
-)
+from helix.cli.control import tell
+from helix.cli.opening import REHEARSABLE, SCOPE, open_desk, show_question, untouched_desk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ddx.console.screen import answer, say
 from ddx.console.spec import JSON, Command
 from ddx.text import listed, shown_on_one_line
-from helix.cli.opening import SCOPE, Interruption, hear, tell
+from helix.cli.control import tell
+from helix.cli.opening import SCOPE, Interruption, hear
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

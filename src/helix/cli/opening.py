@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from ddx.console.screen import answer, bold, dim, say
 from ddx.console.spec import JSON, Argument, Flag
-from ddx.text import cut, listed, shown, shown_on_one_line
+from ddx.text import cut, listed, shown_on_one_line
+from helix.cli.control import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,8 +181,3 @@ def hear(happening: Happening) -> None:
     text = cut(shown_on_one_line(happening.text), _WIDTH)
     said = f"{happening.kind.replace('-', ' ')}: {text}"
     print(dim(f"{happening.at[11:19]} {happening.attempt[-6:]}"), said, file=sys.stderr)
-
-
-def tell(sentence: str) -> None:
-    """For the person; stdout is for the result (C-1)."""
-    print(shown(f"helix: {sentence}"), file=sys.stderr)

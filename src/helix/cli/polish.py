@@ -6,14 +6,8 @@ from ddx.console.screen import answer, say
 from ddx.console.spec import Command, Flag
 from ddx.errors import UsageError
 from ddx.text import listed
-from helix.cli.opening import (
-    REHEARSABLE,
-    SCOPE,
-    open_desk,
-    show_question,
-    tell,
-    untouched_desk,
-)
+from helix.cli.control import tell
+from helix.cli.opening import REHEARSABLE, SCOPE, open_desk, show_question, untouched_desk
 
 FAILED = 1
 MOST_ROUNDS = 50

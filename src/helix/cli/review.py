@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ddx.console.screen import answer, say
 from ddx.console.spec import Argument, Command
-from helix.cli.opening import REHEARSABLE, open_desk, show_question, tell, untouched_desk
+from helix.cli.control import tell
+from helix.cli.opening import REHEARSABLE, open_desk, show_question, untouched_desk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ddx.fastjson import dumps, loads
+from ddx.fastjson import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,6 @@ MOST_KEPT = 200
 _FORGET_OLDEST = """
     DELETE FROM exploration WHERE id NOT IN (SELECT id FROM exploration ORDER BY id DESC LIMIT ?)
 """
-_LATEST = "SELECT data FROM exploration WHERE objective = ? ORDER BY id DESC LIMIT 1"
 
 
 def keep_exploration(
@@ -28,13 +27,3 @@ def keep_exploration(
             (objective, dumps(dict(found)), now),
         )
         db.execute(_FORGET_OLDEST, (MOST_KEPT,))
-
-
-def find_exploration(store: MemoryStore, objective: str) -> dict[str, Any] | None:
-    """The last one for this very objective."""
-    with store.reading() as db:
-        row = db.execute(_LATEST, (objective,)).fetchone()
-    if row is None:
-        return None
-    found: dict[str, Any] = loads(row[0])
-    return found

@@ -52,7 +52,24 @@ def explore(
         return None
     if missed and not found.keys() - {MEMORY}:
         raise Refused(f"no explorer answered: {missed}", hint="try again: helix objective resume")
-    return synthesize(objective, scopes, found, files)
+    explored = synthesize(objective, scopes, found, files)
+    _keep(desk, objective, explored, tell)
+    return explored
+
+
+def _keep(
+    desk: Desk, objective: str, explored: Mapping[str, Any], tell: Callable[[str], None]
+) -> None:
+    """Beside the memories, where whoever asks the database finds it."""
+    from helix.memory.exploring import keep_exploration
+    from helix.memory.opening import open_store
+
+    site = desk.site
+    try:
+        with open_store(site.project) as store:
+            keep_exploration(store, objective, explored, now=site.clock.stamp())
+    except (DdxError, OSError) as problem:  # trouble with memory never stops work
+        tell(f"what was explored is in the log alone: {problem}")
 
 
 def _ask_all(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ddx.fastjson import loads, to_bytes
+from ddx.fastjson import to_bytes
 from ddx.files import replace
 from ddx.values import changed, value
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 FILE = "run-state.json"
 SCHEMA = 1
-_LARGEST = 4 << 20
 
 
 @value
@@ -67,7 +66,6 @@ class RunState:
         return {"schema": SCHEMA, **self.__dict__, **lists}
 
 
-_KEYS: tuple[str, ...] = tuple(RunState.__annotations__)
 _LISTS = ("owed_reviews", "blockers", "attempts")
 
 
@@ -90,20 +88,3 @@ class StateFile:
             self._state = changed(self._state, **fields, updated_at=self._clock.stamp())
             replace(self._path, (to_bytes(self._state.as_row()), b"\n"))
             return self._state
-
-
-def read_state(project: Project) -> RunState | None:
-    """How the last run stands or stood; None if there was none, or its file is no state of ours."""
-    try:
-        with open(project.ddx(FILE), "rb") as file:
-            row = loads(file.read(_LARGEST).decode("utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(row, dict) or row.get("schema") != SCHEMA:
-        return None
-    known: dict[str, Any] = {name: row[name] for name in _KEYS if name in row}
-    lists = {name: tuple(known[name]) for name in _LISTS if isinstance(known.get(name), list)}
-    try:
-        return RunState(**{**known, **lists})
-    except TypeError:  # a key that every state has is missing
-        return None

@@ -18,8 +18,9 @@ from ddx.text import listed, shown
 from ddx.tracker.store import Tracker
 from ddx.trust import require_trust
 from ddx.values import changed
+from helix.cli.control import tell
 from helix.cli.input_dialogue import has_person
-from helix.cli.opening import hear, open_desk, tell
+from helix.cli.opening import hear, open_desk
 from helix.meter import Meter
 from helix.objective.driver import drive
 from helix.objective.orphans import CHOICES, IGNORE, find_orphans, settle_orphans
