@@ -402,6 +402,15 @@ def test_a_budget_that_is_spent_stops_it_and_it_can_go_on(tmp_path: Path) -> Non
     assert set(statuses(yard).values()) == {"closed"}
 
 
+def test_a_builder_that_is_cut_off_by_the_budget_is_nobodys_interrupt(tmp_path: Path) -> None:
+    yard = make_yard(tmp_path / "w")  # it says what it used, and is still at work then
+    yard.builds("001", "sleep 60")
+    stopped = yard.objective(TEXT, "--max-tokens", "500", "--no-auto-review", code=1)
+    assert "the budget is spent: 600 tokens" in stopped.out
+    assert "interrupted" not in stopped.out
+    assert statuses(yard) == {"001: part-001": "open"}
+
+
 def test_an_observer_that_fails_spoils_nothing(tmp_path: Path) -> None:
     yard = make_yard(tmp_path / "w")
     yard.plays("observer", "exit 9")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from ddx.errors import NotFound, Refused
 from ddx.execution.model import Idle, Landed
-from ddx.execution.orders import Begin, Stop, Wait
+from ddx.execution.orders import Begin, Wait
 from ddx.execution.record import MANIFEST, read_record
 from ddx.execution.relanding import land_pending
 from ddx.execution.selecting import overlap
@@ -33,12 +33,12 @@ from helix.objective.judging import (
 )
 from helix.objective.planning import FAILURE
 from helix.objective.readiness import TaskResult
-from helix.objective.session import RESUME, Halt
+from helix.objective.reviewing import Reviews
+from helix.objective.session import Halt
 from helix.objective.states import Event, State
 from helix.objective.task_policy import TaskPolicy
 from helix.objective.telling import context_of
-from helix.policy.trailers import Unreadable
-from helix.work import BuildPolicy, is_worth_reviewing, learn, review_landed, take_stock
+from helix.work import BuildPolicy, is_worth_reviewing, learn, take_stock
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -50,10 +50,8 @@ if TYPE_CHECKING:
     from ddx.tracker.working import Changes
     from helix.objective.session import Session
 
-INJECTED, LANDED, REVIEWED = "injected", "landed", "reviewed"
-"""Notes: which memories a task's prompt carried; what landed and is owed a review; what had it."""
-
-INTERRUPTED = Halt(f"interrupted while building; {RESUME}", 0)
+INJECTED = "injected"
+"""The note of which memories a task's prompt carried."""
 
 _WATCH_S = 0.5
 _LONGEST_REASON = 600
@@ -83,6 +81,7 @@ class Building:
         self._rests_until: dict[str, str] = {}
         self._disturbed: dict[str, int] = {}
         self._uncharged: dict[str, int] = {}
+        self._reviews = Reviews(session)
         self._halt: Halt | None = None
 
     def work(self) -> Halt | None:
@@ -91,7 +90,7 @@ class Building:
             while self._orchestrator.state is State.BUILDING:
                 self._land_waiting()
                 self._look()
-                self._review_owed()
+                self._halt = self._reviews.pay() or self._halt
                 if self._halt is None and self._orchestrator.state is State.BUILDING:
                     self._begin(pool)
                 if self._flights:
@@ -102,7 +101,7 @@ class Building:
                     self._rest_or_end()
             while self._flights:
                 self._settle_one()
-        self._review_owed()  # what landed while it failed
+        self._reviews.pay()  # what landed while it failed
         return None
 
     # -- what the tracker knows --------------------------------------------------------------
@@ -125,8 +124,7 @@ class Building:
             status = status_of(row) if row else ""
             if row and status == "closed":
                 attempt = text_of(row, "session_id")
-                if self._has_landed(attempt):
-                    self._owe_review(task, attempt)
+                self._reviews.owe_if_landed(task, attempt)
                 told = {"summary": text_of(row, "close_reason"), "attempt": attempt}
                 self._ended(task, TaskResult.DELIVERED, told)
             elif row is None or status in FINISHED or status == "blocked":
@@ -179,12 +177,10 @@ class Building:
     def _gate(self) -> Agent | None:
         """Who builds now; None: nobody may, and why is known (X-7, X-8)."""
         session = self._session
-        if session.is_over:
-            self._halt = INTERRUPTED
+        self._halt = session.halted()
+        if self._halt is not None:
             return None
         match session.meter.step():
-            case Stop():
-                self._halt = session.spent()
             case Wait(reason=reason, until=until):
                 self._halt = None if self._flights else self._wait_until(reason, until)
             case Begin(harness=harness):
@@ -195,7 +191,7 @@ class Building:
     def _wait_until(self, reason: str, until: str) -> Halt | None:
         self._session.tell(reason)
         self._session.rest(until)
-        return INTERRUPTED if self._session.is_over else None
+        return self._session.interrupted() if self._session.is_over else None
 
     def _launch(
         self, pool: ThreadPoolExecutor, task: str, rows: dict[str, Row], agent: Agent
@@ -253,7 +249,7 @@ class Building:
             case Delivered(summary=summary, needs_review=needs_review):
                 attempt = outcome.facts.attempt
                 if needs_review and is_worth_reviewing(outcome, session.review_threshold):
-                    self._owe_review(task, attempt)
+                    self._reviews.owe(task, attempt)
                 told = {"summary": summary, "attempt": attempt, "duration_s": took_s}
                 self._ended(task, TaskResult.DELIVERED, told)
             case Again(reason=reason, after_s=after_s, is_disturbance=is_disturbance):
@@ -264,8 +260,8 @@ class Building:
                 self._give_up(task, verdict, duration_s=took_s)
             case AwaitsLanding(reason=reason):
                 session.tell(f"{task}: {reason}")
-            case Interrupted():
-                self._halt = INTERRUPTED
+            case Interrupted():  # by a person, or by the budget that it was given
+                self._halt = session.halted() or session.interrupted()
             case other:
                 assert_never(other)
         for remark in take_stock(self._desk, flight.policy.injection, outcome):
@@ -315,41 +311,6 @@ class Building:
         for warning in happened.data.get("warnings", ()):
             self._session.tell(f"warning: {warning}")
 
-    # -- reviews -----------------------------------------------------------------------------
-
-    def _owe_review(self, task: str, attempt: str) -> None:
-        """On record before the end of the task is, so that no crash can lose it."""
-        self._orchestrator.note(LANDED, {"task_id": task, "attempt": attempt})
-
-    def _has_landed(self, attempt: str) -> bool:
-        try:
-            result = read_record(self._site.project, attempt).result if attempt else {}
-        except NotFound:
-            return False
-        return result.get("outcome") == "landed"
-
-    def _review_owed(self) -> None:
-        """What landed is looked at before more is built on it; findings are filed (S-16)."""
-        done = {note["attempt"] for note in self._orchestrator.notes(REVIEWED)}
-        owed = [it for it in self._orchestrator.notes(LANDED) if it["attempt"] not in done]
-        for note in owed if self._session.reviews else ():
-            halt = INTERRUPTED if self._session.is_over else self._session.spent()
-            said = "" if halt else self._reviewed(str(note["attempt"]))
-            if not said:  # it stays owed
-                self._halt = halt or INTERRUPTED
-                return
-            self._orchestrator.note(REVIEWED, {**note, "found": said})
-            self._session.tell(f"{note['task_id']}: {said}")
-
-    def _reviewed(self, attempt: str) -> str:
-        """What the review found; empty if it was interrupted."""
-        try:
-            found = review_landed(self._desk, attempt)
-        except NotFound as problem:
-            return f"not reviewed: {problem.message}"
-        is_torn = self._site.stop.asked and isinstance(found.verdict, Unreadable)
-        return "" if is_torn else found.sentence
-
     # -- nothing runs ------------------------------------------------------------------------
 
     def _rest_or_end(self) -> None:
@@ -365,7 +326,7 @@ class Building:
         if stalls:
             self._orchestrator.transition(Event.STALLED, stall)
         elif self._session.is_over:
-            self._halt = INTERRUPTED
+            self._halt = self._session.interrupted()
         elif resting := [it for it in self._rests_until.values() if it > self._site.clock.stamp()]:
             self._session.rest(min(resting))
         elif waits:

@@ -55,9 +55,7 @@ def drive(session: Session) -> Conclusion:
     orchestrator = session.orchestrator
     answered = len(orchestrator.notes(ANSWER))
     while True:
-        if session.is_over and orchestrator.state not in (State.DONE, State.ERROR):
-            return Conclusion(f"interrupted while {orchestrator.state}; {RESUME}", 0)
-        halt = session.spent() if orchestrator.state in _ASKING else None
+        halt = _before(session)
         if halt is not None:
             return Conclusion(halt.reason, halt.exit_code)
         match orchestrator.state:
@@ -90,11 +88,21 @@ def drive(session: Session) -> Conclusion:
             return Conclusion(halt.reason, halt.exit_code)
 
 
+def _before(session: Session) -> Halt | None:
+    """What holds it up before a state is entered; what has ended is always told."""
+    state = session.orchestrator.state
+    if state in (State.DONE, State.ERROR):
+        return None
+    if session.is_over:
+        return session.interrupted()
+    return session.spent() if state in _ASKING else None
+
+
 def _explore(session: Session) -> Halt | None:
     orchestrator = session.orchestrator
     found = explore(session.desk, orchestrator, most=session.explorers, tell=session.tell)
     if found is None:
-        return Halt(f"interrupted while exploring; {RESUME}", 0)
+        return session.interrupted()
     files = found["targets"]["files"]
     session.tell(f"explored: {counted(len(files), 'file')} to look at")
     orchestrator.transition(Event.EXPLORATION_COMPLETE, found)
@@ -114,7 +122,7 @@ def _plan(session: Session, answers: tuple[str, ...]) -> Halt | None:
     session.tell("planning")
     match make_plan(desk, orchestrator):
         case Unanswered(reason=reason) if session.is_over:
-            return Halt(f"interrupted while planning; {RESUME}", 0)
+            return session.interrupted()
         case Unanswered(reason=reason):
             return Halt(f"there is no plan: {reason}; {RESUME}", 1)
         case Unclear(questions=questions):

@@ -69,6 +69,13 @@ class Session:
         """Somebody wants it to end: by a signal, or from a second terminal."""
         return bool(self.desk.site.stop.asked) or self.stop_asked()
 
+    def interrupted(self) -> Halt:
+        return Halt(f"interrupted while {self.orchestrator.state.lower()}; {RESUME}", 0)
+
+    def halted(self) -> Halt | None:
+        """Why nobody is asked for more: a person wants its end, or it may use no more."""
+        return self.interrupted() if self.is_over else self.spent()
+
     def spent(self) -> Halt | None:
         """Nobody is asked once the budget is used up or the harness is broken (X-7, X-8)."""
         step = self.meter.step()
