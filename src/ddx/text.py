@@ -13,6 +13,12 @@ _BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u
 _CONTROLS = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
 _FORBIDDEN = _CONTROLS - {"\n", "\t"}
 
+_STEERING: dict[bytes, list[tuple[bytes, bytes]]] = {}
+"""Controls past ASCII and direction marks in UTF-8, by how they begin, and how JSON spells them."""
+for _mark in (*map(chr, range(0x80, 0xA0)), *_BIDIRECTIONAL):
+    _raw = _mark.encode()
+    _STEERING.setdefault(_raw[:-1], []).append((_raw, b"\\u%04x" % ord(_mark)))
+
 
 def require_clean(text: str, *, what: str) -> str:
     """The text as it came, or an error that names the first character nobody may store (T-12)."""
@@ -35,6 +41,17 @@ def shown(text: str) -> str:
 def shown_on_one_line(text: str) -> str:
     """The same, for a cell of a table."""
     return text if text.isprintable() else shown(text.replace("\n", "\\n").replace("\t", " "))
+
+
+def harmless(content: bytes) -> bytes:
+    """JSON that says the same and cannot steer the terminal that shows it (C-5)."""
+    if content.isascii() or content.decode("utf-8", "replace").isprintable():
+        return content
+    for begin, marks in _STEERING.items():
+        if begin in content:
+            for raw, spelled in marks:
+                content = content.replace(raw, spelled)
+    return content
 
 
 def _visible(mark: str) -> str:

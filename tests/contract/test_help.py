@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import select
 import shlex
 import subprocess
 from pathlib import Path
@@ -80,6 +83,7 @@ COMPLETIONS = {
     "helix init --d": "--docs",
     "helix run --autonomy h": "high",
     "ddx bead rea": "ready",
+    "helix completion f": "fish",
 }
 
 
@@ -95,6 +99,38 @@ def test_bash_completes_what_was_begun(shop: Repository, typed: str):  # P-7
     path = f"{Path(shop.argv('helix')[0]).parent}:{shop.variables['PATH']}"
     ended = shop.run("bash", "--norc", "-c", script, PATH=path)
     assert (ended.stdout.strip(), ended.stderr) == (COMPLETIONS[typed], "")
+
+
+def test_bash_goes_on_to_complete_names_of_files(shop: Repository):  # P-7
+    """As it would without us: at a real prompt, for only there it asks for files by itself."""
+    (shop.root / "drafts-of-ann.yaml").touch()
+    script = Path(shop.argv("helix")[0]).parent
+    pid, screen = pty.fork()
+    if pid == 0:
+        os.chdir(shop.root)
+        path = f"{script}:{shop.variables['PATH']}"
+        variables = {**shop.variables, "PATH": path, "TERM": "dumb", "PS1": "ready$ "}
+        os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], variables)
+    try:
+        until(screen, "ready$ ")
+        os.write(screen, b'eval "$(helix completion bash)"; echo set-up\n')
+        until(screen, "\r\nset-up\r\nready$ ")
+        for typed in ("ddx bead create --from-file dra", "helix skills validate dra"):
+            os.write(screen, f"{typed}\t".encode())
+            until(screen, "drafts-of-ann.yaml")
+            os.write(screen, b"\x15\n")
+            until(screen, "ready$ ")
+    finally:
+        os.close(screen)
+        os.waitpid(pid, 0)
+
+
+def until(screen: int, wanted: str) -> None:
+    """Read the terminal as far as this; silence for too long is a failure."""
+    shown = ""
+    while wanted not in shown:
+        assert select.select([screen], [], [], 30)[0], shown
+        shown += os.read(screen, 65536).decode("utf-8", "replace")
 
 
 # -- the version -----------------------------------------------------------------------------

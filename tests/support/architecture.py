@@ -31,7 +31,8 @@ DDX_LAYERS = (
     {"git", "files", "project", "trust"}
     | {"settings", "settings_file", "settings_keys", "settings_values"},
     {"supervision"},
-    {"process", "clock", "environment", "masking", "text", "values", "errors", "instants"},
+    {"process", "clock", "environment", "masking", "text", "values", "errors", "instants"}
+    | {"threads"},
     {"fastjson", "shim"},
     {ROOT},
 )
@@ -91,6 +92,7 @@ PURE = (
     "ddx.graph.validation",
     "ddx.graph.proof.measuring",
     "ddx.console.chart",
+    "ddx.console.columns",
     "ddx.execution.model",
     "ddx.execution.prompt",
     "ddx.execution.fingerprint",
@@ -201,7 +203,7 @@ HOT_COMMANDS = (
 HOT_ROOTS = ("ddx.__main__", "ddx.cli.fast", *(f"ddx.cli.{name}" for name in HOT_COMMANDS))
 HOT_IMPORTS = (
     *("__future__", "os", "sys", "gc", "marshal", "time", "errno", "fcntl"),
-    *("binascii", "zlib", "bisect", "operator", "_json", "_blake2"),
+    *("binascii", "zlib", "bisect", "operator", "_json", "_io", "_blake2"),
 )
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 
 from ddx.fastjson import to_bytes
+from ddx.text import harmless
 from ddx.tracker.codec import decode
 from ddx.tracker.columns import SHADOWS
 
@@ -27,7 +28,7 @@ def answer_rows(rows: Iterable[tuple[bytes, bytes]]) -> None:
     between = b"["
     sys.stdout.flush()
     for start, end in rows:
-        parts += (between, start, end)
+        parts += (between, harmless(start), harmless(end))
         between = b",\n"
         if len(parts) > _PARTS_AT_ONCE:
             _write_out(parts)
@@ -39,16 +40,20 @@ def lines_of_rows(rows: Iterable[tuple[bytes, bytes]]) -> None:
     """The same rows as JSON lines."""
     sys.stdout.flush()
     for start, end in rows:
-        _write_out([start, end, b"\n"])
+        _write_out([harmless(start), harmless(end), b"\n"])
 
 
 def _write_out(parts: list[bytes]) -> None:
     """To the result's file without a copy; a pipe may take it in several bites."""
-    taken = os.writev(1, parts)
-    if taken < sum(map(len, parts)):
-        rest = memoryview(b"".join(parts))[taken:]
-        while rest:
-            rest = rest[os.write(1, rest) :]
+    try:
+        taken = os.writev(1, parts)
+        if taken < sum(map(len, parts)):
+            rest = memoryview(b"".join(parts))[taken:]
+            while rest:
+                rest = rest[os.write(1, rest) :]
+    except OSError as problem:
+        problem.filename = "stdout"
+        raise
 
 
 def listed_row(snapshot: Snapshot, n: int, **more: Any) -> tuple[bytes, bytes]:

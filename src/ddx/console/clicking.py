@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from shutil import get_terminal_size
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ddx.console.spec import Argument, Command, Flag
 from ddx.console.version import version_of
 from ddx.errors import UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _VERSION = "--version"
 _HELP = "help"
@@ -101,9 +104,7 @@ def click_command(command: Command, *, below: Sequence[str] = ()) -> click.Comma
             nargs=-1 if argument.many else 1,
             required=argument.required,
             metavar=_placeholder(argument),
-            shell_complete=lambda context, part, begun: [
-                name for name in below if name.startswith(begun)
-            ],
+            shell_complete=_offering((*argument.choices, *below)),
         )
         for argument in command.arguments
     ]
@@ -121,6 +122,18 @@ def click_command(command: Command, *, below: Sequence[str] = ()) -> click.Comma
         short_help=command.summary,
         context_settings=_SETTINGS,
     )
+
+
+def _offering(words: Sequence[str]) -> Callable[..., list[CompletionItem]]:
+    """What a shell may put there: these words, else what it would without us, names of files."""
+
+    def offer(context: click.Context, part: click.Parameter, begun: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(word) for word in words if word.startswith(begun)]
+        return found or [CompletionItem(begun, type="file")]
+
+    return offer
 
 
 def _placeholder(argument: Argument) -> str:
@@ -146,6 +159,7 @@ def _option(flag: Flag) -> click.Option:
         multiple=flag.many,
         required=flag.required,
         help=flag.meaning,
+        shell_complete=_offering(()) if flag.kind == "text" else None,
         **default,
     )
 

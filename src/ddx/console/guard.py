@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from _io import TextIOWrapper
 
 from ddx.errors import DdxError
 from ddx.text import shown
@@ -12,6 +13,7 @@ from ddx.text import shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TextIO
 
 INTERRUPTED = 130
 OUR_BUG = 3
@@ -25,25 +27,85 @@ _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 def guarded(program: str, command: Callable[[], int]) -> int:
     """The command's exit code, or the one that its error stands for; no traceback on the screen."""
+    _prepare_streams()
+    code = _code_of(program, command)
+    _flushed(sys.stdout)
+    return code
+
+
+def _code_of(program: str, command: Callable[[], int]) -> int:
+    code = 0
     try:
         code = command()
         sys.stdout.flush()
-        return code
     except DdxError as problem:
         explain(program, problem.message, problem.hint)
         return problem.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # the reader went away, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return code
     except OSError as problem:
-        place = f"{problem.filename}: " if problem.filename else ""
-        explain(program, f"{place}{problem.strerror or problem}", _hint(problem))
+        place = problem.filename or ("" if _flushed(sys.stdout) else "stdout")
+        what = problem.strerror or str(problem)
+        explain(program, f"{place}: {what}" if place else what, _hint(problem))
         return EXPECTED
     except Exception:
         explain(program, f"this is a bug in {program}, sorry", f"the report: {_write_report()}")
         return OUR_BUG
+    return code
+
+
+def _prepare_streams() -> None:
+    """Whatever we were started with, words have a place to go that cannot stop the work.
+
+    A closed stream becomes one that leads nowhere: else the next file that is opened would get its
+    number, and our answer.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
+        sys.stdout.reconfigure(errors="backslashreplace")
+    if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, TextIOWrapper):
+        sys.stderr = _Aside(
+            sys.stderr.buffer, sys.stderr.encoding, "backslashreplace", line_buffering=True
+        )
+
+
+class _Aside(TextIOWrapper):
+    """What is said to people: where nobody hears it any more, the work goes on all the same."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError:
+            _lead_nowhere(self)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError:
+            _lead_nowhere(self)
+
+
+def _flushed(stream: TextIO) -> bool:
+    """Was all of it written? What could not be goes nowhere: our end would trip over it."""
+    try:
+        stream.flush()
+    except OSError:
+        _lead_nowhere(stream)
+        return False
+    return True
+
+
+def _lead_nowhere(stream: TextIO) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _hint(problem: OSError) -> str:

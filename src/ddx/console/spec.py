@@ -42,6 +42,8 @@ class Argument:
     meaning: str
     many: bool = False
     required: bool = True
+    choices: tuple[str, ...] = ()
+    """Words that a shell offers; the command itself says what else it takes."""
 
 
 @value

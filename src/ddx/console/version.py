@@ -6,7 +6,6 @@ import os
 
 from ddx import __version__
 
-FLAG = "--version"
 _SHORT_COMMIT = 12
 
 

@@ -26,5 +26,5 @@ COMMAND = Command(
     'Print what makes a shell complete commands; in a profile: eval "$(helix completion bash)".',
     run,
     "helix completion bash",
-    arguments=(Argument("shell", "bash, zsh or fish"),),
+    arguments=(Argument("shell", "bash, zsh or fish", choices=SHELLS),),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ddx.cli.doc.rendering import pairs, reached_as_json, tree
 from ddx.cli.doc.session import load
-from ddx.console.screen import say, write
+from ddx.console.screen import answer_json, say
 from ddx.console.spec import Argument, Flag
-from ddx.fastjson import dumps, encoded
+from ddx.fastjson import dumps
 from ddx.graph.walk import MAX_DEPTH, closure
 
 ID = Argument("id", "the document's id, in any case, or its path")
@@ -25,7 +25,7 @@ def show_closure(name: str, *, down: bool, depth: int | None, none: str, json: b
             depth=str(most),
             documents=reached_as_json(graph, found, down=down),
         )
-        write(encoded(f"{{{answer}}}\n"))
+        answer_json(f"{{{answer}}}")
         return 0
     for line in tree(graph, start, found):
         say(line)

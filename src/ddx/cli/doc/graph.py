@@ -14,6 +14,7 @@ from ddx.graph.drawing.languages import dot, mermaid
 from ddx.graph.drawing.picture import picture
 from ddx.graph.drawing.scene import scene_of
 from ddx.graph.walk import MAX_DEPTH
+from ddx.text import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _drawn(scene: Scene, format: str, heading: str) -> bytes:
         case "dot":
             return dot(scene).encode("utf-8")
         case "json":
-            return to_bytes(_json(scene)) + b"\n"
+            return harmless(to_bytes(_json(scene))) + b"\n"
         case "svg":
             return picture(scene, heading=heading).encode("utf-8")
         case _:

@@ -13,10 +13,10 @@ from ddx.cli.doc.rendering import (
     title,
 )
 from ddx.cli.doc.session import load
-from ddx.console.screen import bold, dim, say, table, write
+from ddx.console.screen import answer_json, bold, dim, say, table
 from ddx.console.spec import JSON, Argument, Command, Flag
 from ddx.errors import UsageError
-from ddx.fastjson import dumps, encoded
+from ddx.fastjson import dumps
 from ddx.graph.walk import MAX_DEPTH, impact, order
 from ddx.text import listed
 from ddx.values import value
@@ -63,7 +63,7 @@ def run(
             impacted=reached_as_json(graph, found.impacted, down=True, hits=hits),
             governing=reached_as_json(graph, above, down=False),
         )
-        write(encoded(f"{{{answer}}}\n"))
+        answer_json(f"{{{answer}}}")
         return 0
     _print_beginning(graph, beginning)
     if starts or found.impacted:

@@ -13,10 +13,9 @@ from ddx.cli.doc.rendering import (
     tier_of,
 )
 from ddx.cli.doc.session import load
-from ddx.console.screen import say, table, write
+from ddx.console.screen import answer_json, say, table
 from ddx.console.spec import JSON, Command, Flag
 from ddx.errors import UsageError
-from ddx.fastjson import encoded
 from ddx.graph.authority import TIERS, WITHOUT_AUTHORITY
 from ddx.text import listed
 
@@ -46,7 +45,7 @@ def run(
         graph, matching(graph, types=type, statuses=status, tiers=tier, search=search)
     )
     if json:
-        write(encoded(f"{as_json(graph, places)}\n"))
+        answer_json(as_json(graph, places))
     elif places:
         table(HEADS, [_cells(graph, n) for n in places])
     elif len(graph):

@@ -17,9 +17,9 @@ from ddx.cli.doc.rendering import (
 )
 from ddx.cli.doc.session import load
 from ddx.cli.place import CLOCK, here
-from ddx.console.screen import bold, say, table, when, write
+from ddx.console.screen import answer_json, bold, say, table, when
 from ddx.console.spec import JSON, Command
-from ddx.fastjson import dumps, encoded
+from ddx.fastjson import dumps
 from ddx.graph.reviews import read_stamps
 from ddx.graph.stale import is_reviewable, staleness
 from ddx.values import value
@@ -61,7 +61,7 @@ def run(*, id: str, json: bool) -> int:
             beads=dumps(found.beads),
             findings=dumps([item.__dict__ for item in found.findings]),
         )
-        write(encoded(f"{as_json(graph, [n], [more])[1:-1]}\n"))
+        answer_json(as_json(graph, [n], [more])[1:-1])
     else:
         _print(graph, n, found)
     return 0

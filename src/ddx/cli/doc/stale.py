@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ddx.cli.doc.rendering import as_json, pairs
 from ddx.cli.doc.session import load
-from ddx.console.screen import say, table, write
+from ddx.console.screen import answer_json, say, table
 from ddx.console.spec import JSON, Command
-from ddx.fastjson import dumps, encoded
+from ddx.fastjson import dumps
 from ddx.graph.reviews import read_stamps
 from ddx.graph.stale import is_reviewable, staleness
 
@@ -30,7 +30,7 @@ def run(*, json: bool) -> int:
             unreviewed=as_json(graph, found.unreviewed),
             counts=dumps(counts),
         )
-        write(encoded(f"{{{answer}}}\n"))
+        answer_json(f"{{{answer}}}")
     else:
         _print(graph, found, counts)
     return 0
