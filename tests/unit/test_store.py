@@ -345,16 +345,32 @@ def test_a_file_that_was_replaced_is_taken_as_it_is_and_ours_is_kept(tmp_path): 
     assert len(told) == 1
 
 
-def test_ten_backups_are_kept(tmp_path):  # T-14a
-    tracker = tracker_in(tmp_path, bead("a"))
-    for number in range(13):
+def replaced(tracker: Tracker, times: int) -> list[bytes]:
+    """What is kept after another program has put its file in our place so often."""
+    for number in range(times):
         set_field(tracker, "a", title=f"Ours {number}")
         put_file(Path(tracker.path), lines_of(bead("a")), clock=tracker.clock)
     set_field(tracker, "a", title="Last")
-    kept = sorted(Path(tracker.project.ddx("backups")).iterdir())
+    return [it.read_bytes() for it in sorted(Path(tracker.project.ddx("backups")).iterdir())]
+
+
+def test_ten_backups_are_kept_and_all_of_the_last_day(tmp_path):  # T-14a, C-9
+    tracker = tracker_in(tmp_path, bead("a"))
+    assert len(replaced(tracker, 13)) == 13
+    tracker.clock.advance(86_400)
+    kept = replaced(tracker, 3)
     assert len(kept) == 10
-    assert b"Ours 12" in kept[-1].read_bytes()
-    assert b"Ours 3" in kept[0].read_bytes()
+    assert b"Ours 2" in kept[-1]
+    assert b"Ours 6" in kept[0]
+
+
+def test_a_backup_that_alone_holds_a_bead_is_kept(tmp_path):  # T-14a, C-9
+    tracker = tracker_in(tmp_path, bead("a"), bead("lost"))
+    replaced(tracker, 12)
+    for _ in range(3):
+        tracker.clock.advance(2 * 86_400)
+        kept = replaced(tracker, 12)
+    assert [b'"lost"' in it for it in kept] == [True, *[False] * 12]
 
 
 def test_a_file_replaced_while_we_write_starts_us_over(tmp_path):  # T-14a

@@ -9,11 +9,15 @@ from __future__ import annotations
 import errno
 import os
 
+from ddx.clock import stamp
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 BACKUPS_KEPT = 10
+DAY_NS = 86_400 * 1_000_000_000
+"""So long none of them goes, however many there are."""
 NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _GONE_MEANWHILE = errno.ENOENT
 _CHUNK = 1 << 20
@@ -40,16 +44,22 @@ class Lineage:
         """Is the live file another one than we wrote last?"""
         return _inode(self.last) not in (0, live_inode)
 
-    def keep_last(self, *, stamp: str) -> str:
-        """Our last write, kept among the backups; its path."""
+    def keep_last(self, *, now_ns: int, held_in: Sequence[str]) -> str:
+        """Our last write, kept among the backups; its path.
+
+        Old ones go only if all their beads are in a newer one or in `held_in`, the living files.
+        """
         os.makedirs(self._backups, exist_ok=True)
         for old in self.backups():
             if _inode(old) == _inode(self.last):
                 return old  # by a writer that died before it could say so
-        kept = os.path.join(self._backups, f"{self._name}-{stamp}.jsonl")
+        kept = self._backup_at(now_ns)
         _link(self.last, kept)
-        for old in self.backups()[:-BACKUPS_KEPT]:
-            _remove(old)
+        copies = self.backups()
+        for path in copies[:-BACKUPS_KEPT]:
+            if path < self._backup_at(now_ns - DAY_NS) and _is_held(path, (*copies, *held_in)):
+                _remove(path)
+                copies.remove(path)
         return kept
 
     def backups(self) -> list[str]:
@@ -60,6 +70,9 @@ class Lineage:
             return []
         mine = sorted(name for name in names if name.startswith(f"{self._name}-"))
         return [os.path.join(self._backups, name) for name in mine]
+
+    def _backup_at(self, ns: int) -> str:
+        return os.path.join(self._backups, f"{self._name}-{stamp_in_name(ns)}.jsonl")
 
     def prepare(self, new_file: str) -> None:
         """Before publishing: the new file gets a name that git cannot touch."""
@@ -93,6 +106,11 @@ class Lineage:
         return size == 0 and self.has_rows() and live_inode != _inode(self.next)
 
 
+def stamp_in_name(ns: int) -> str:
+    """An instant as part of a file's name: they sort as the instants do."""
+    return stamp(ns).replace(":", "").replace(".", "")
+
+
 def wait_until(settled: Callable[[], bool], *, pause: Callable[[float], None], tries: int) -> bool:
     """Give a program that is writing right now the time to finish."""
     for _ in range(tries):
@@ -100,6 +118,29 @@ def wait_until(settled: Callable[[], bool], *, pause: Callable[[float], None], t
             return True
         pause(0.01)
     return settled()
+
+
+def _is_held(path: str, others: Sequence[str]) -> bool:
+    """Is every bead of a copy in one of the others, too?"""
+    held: set[object] = set()
+    return _beads_in(path) <= held.union(*(_beads_in(it) for it in others if it != path))
+
+
+def _beads_in(path: str) -> set[object]:
+    """Their ids; a line that is no bead stands for itself."""
+    from ddx.fastjson import loads
+
+    found: set[object] = set()
+    try:
+        with open(path, "rb") as file:
+            for line in file:
+                try:
+                    found.add(loads(line.decode())["id"])
+                except (ValueError, TypeError, KeyError):
+                    found.add(line)
+    except FileNotFoundError:
+        pass
+    return found
 
 
 def _link(source: str, target: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ddx.clock import SYSTEM_CLOCK, stamp
+from ddx.clock import SYSTEM_CLOCK
 from ddx.errors import ChangedFirst, DdxError, NotFound
 from ddx.files import Identity, Lock, identity_of, remove_leftovers
 from ddx.instants import sort_key
@@ -222,8 +222,8 @@ class Tracker:
     def keep_what_was_replaced(self, before: Snapshot) -> None:
         self.lineage.settle(before.identity.inode)
         if self.lineage.replaced(before.identity.inode):
-            at = stamp(self.clock.now_ns()).replace(":", "").replace(".", "")
-            kept = self.lineage.keep_last(stamp=at)
+            living = (self.path, self.archive_path)
+            kept = self.lineage.keep_last(now_ns=self.clock.now_ns(), held_in=living)
             self.lineage.prepare(self.path)
             self.lineage.advance()
             self._tell(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 
 from ddx import git
-from ddx.clock import stamp
 from ddx.errors import DdxError, Refused
 from ddx.fastjson import to_bytes
 from ddx.files import replace
@@ -21,6 +20,7 @@ from ddx.tracker.doctor.checkup import read_exam
 from ddx.tracker.doctor.findings import file_findings
 from ddx.tracker.doctor.links import ERROR
 from ddx.tracker.doctor.repair import Beside, Fix, Mended, mend
+from ddx.tracker.lineage import BACKUPS_KEPT, DAY_NS, stamp_in_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from ddx.tracker.store import Tracker
 
 _REPLACED_TRIES = 5
-_COPIES_KEPT = 10
-_DAY_NS = 86_400 * 1_000_000_000
 _COPY = "fix-"
 """Not `beads-`: those are our own writes, and the oldest of them go by themselves (T-14a)."""
 
@@ -62,7 +60,7 @@ class _Treatment:
         self._tracker = tracker
         self._exam = exam
         self._new_id = new_id
-        at = stamp(tracker.clock.now_ns()).replace(":", "").replace(".", "")
+        at = stamp_in_name(tracker.clock.now_ns())
         backups = tracker.project.ddx("backups")
         self._backups = backups
         self._copy = os.path.join(backups, f"{_COPY}{at}-")
@@ -135,9 +133,9 @@ class _Treatment:
             return
         replace(f"{self._copy}{os.path.basename(sheet.path)}", (sheet.original,))
         copies = sorted(name for name in os.listdir(self._backups) if name.startswith(_COPY))
-        for name in copies[:-_COPIES_KEPT]:
+        for name in copies[:-BACKUPS_KEPT]:
             path = os.path.join(self._backups, name)
-            if self._tracker.clock.now_ns() - os.stat(path).st_mtime_ns > _DAY_NS:
+            if self._tracker.clock.now_ns() - os.stat(path).st_mtime_ns > DAY_NS:
                 os.unlink(path)
 
     def _mend_attachments(self) -> None:
