@@ -7,8 +7,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tests.support.operators import (
     live_at,
     make_operator,
 )
+from tests.support.tracker import wait_for
 
 from ddx.clock import SYSTEM_CLOCK
 from ddx.errors import Busy, CorruptFile, DdxError, NotFound, UsageError
@@ -800,18 +801,16 @@ def make_slow(operator: Operator, *, smudge: str) -> Attempt:
     return attempt
 
 
+def holding_up(wait: str) -> str:
+    """A filter that does something else before it hands on the fourth file."""
+    return f"""sh -c 'text=$(cat); if test "$text" = "new 3"; then {wait}; fi; echo "$text"'"""
+
+
 def is_written(operator: Operator, path: str) -> bool:
     try:
         return operator.read(path).startswith("new")
     except FileNotFoundError:
         return False
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def test_a_checkout_that_fails_half_way_is_put_back(operator: Operator) -> None:  # X-13
@@ -854,7 +853,7 @@ def test_a_full_disk_leaves_the_checkout_as_it_was(tmp_path: Path) -> None:  # X
 
 
 def test_a_killed_merge_is_undone_by_the_next_landing(operator: Operator) -> None:  # X-13, X-19
-    attempt = make_slow(operator, smudge="sh -c 'sleep 0.2; cat'")
+    attempt = make_slow(operator, smudge=holding_up("sleep 600"))
     before = operator.belongings()
     begin(
         operator.project,
@@ -866,7 +865,7 @@ def test_a_killed_merge_is_undone_by_the_next_landing(operator: Operator) -> Non
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    wait_until(lambda: is_written(operator, "1.slow"))
+    wait_for(lambda: is_written(operator, "1.slow"))
     os.killpg(merge.pid, signal.SIGKILL)
     merge.wait()
     assert operator.tip("main") == attempt.base
@@ -886,6 +885,26 @@ def test_a_killed_merge_is_undone_by_the_next_landing(operator: Operator) -> Non
     operator.git("config", "filter.slow.smudge", "cat")
     assert attempt.land() == Moved(attempt.commit)
     assert operator.read("b.txt") == "an edit elsewhere\n"
+
+
+def test_a_mender_that_was_killed_leaves_nothing_that_stays(
+    operator: Operator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # X-19
+    attempt = make_slow(operator, smudge="cat")
+    intent = Intent("refs/heads/main", str(operator.root), attempt.base, attempt.commit)
+    begin(operator.project, intent)
+    operator.write("1.slow", "new 1\n")
+    temporary = tmp_path / "temporary"
+    names = {"dead": "ddx-mend-999999999-x", "alive": f"ddx-mend-{os.getppid()}-x", "other": "x"}
+    for name in names.values():
+        (temporary / name).mkdir(parents=True)
+        (temporary / name / "index").touch()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    assert mend_half_landed(operator.project, clock=FakeClock()) == ""
+
+    assert operator.read("1.slow") == "old 1\n"
+    assert {path.name for path in temporary.iterdir()} == {names["alive"], names["other"]}
 
 
 def test_what_the_operator_did_after_a_crash_is_his(operator: Operator) -> None:  # X-13
@@ -925,12 +944,16 @@ def test_an_unreadable_note_of_a_landing_stops_the_next_one(at_main: Operator) -
     assert at_main.tip("main") == attempt.base
 
 
-def test_an_interrupt_waits_until_the_checkout_is_whole(at_main: Operator) -> None:  # X-13
-    attempt = make_slow(at_main, smudge="sh -c 'sleep 0.1; cat'")
+def test_an_interrupt_waits_until_the_checkout_is_whole(
+    at_main: Operator, tmp_path: Path
+) -> None:  # X-13
+    go = tmp_path / "go"
+    attempt = make_slow(at_main, smudge=holding_up(f"until test -e {go}; do sleep 0.02; done"))
 
     def interrupt() -> None:
-        wait_until(lambda: is_written(at_main, "1.slow"))
+        wait_for(lambda: is_written(at_main, "1.slow"))
         os.kill(os.getpid(), signal.SIGINT)
+        go.touch()
 
     watcher = threading.Thread(target=interrupt)
     watcher.start()

@@ -12,20 +12,23 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from tempfile import TemporaryDirectory
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING
 
 from ddx.git import paths_in, require, run
 from ddx.git.commits import changes_between
+from ddx.process import is_alive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ddx.git.commits import Change
     from ddx.git.landing import Worktree
     from ddx.git.repository import Repository
 
 _NOTHING = "000000"
+_OURS = "ddx-mend-"
 _SETTINGS = ("submodule.recurse=false", "core.splitIndex=false")
 
 
@@ -90,8 +93,7 @@ def _is_work_of(worktree: Worktree, change: Change, new: str, other: Iterable[st
 
 def _differing(worktree: Worktree, new: str) -> set[str]:
     """Which files of `new` the checkout does not hold with that very content."""
-    with TemporaryDirectory(prefix="ddx-mend-") as folder:
-        index = os.path.join(folder, "index")
+    with _own_index() as index:
         original = os.path.join(worktree.git_folder, "index")
         if os.path.exists(original):
             shutil.copyfile(original, index)  # what it knows of unchanged files saves reading them
@@ -102,6 +104,22 @@ def _differing(worktree: Worktree, new: str) -> set[str]:
         found = run(worktree.folder, "diff-files", "-z", "--name-only", env=env, settings=_SETTINGS)
         require(found, "git diff-files")
         return paths_in(found)
+
+
+@contextmanager
+def _own_index() -> Iterator[str]:
+    """A place for an index of ours, gone afterwards: the checkout's disk may be full."""
+    _remove_those_of_the_dead()
+    with TemporaryDirectory(prefix=f"{_OURS}{os.getpid()}-") as folder:
+        yield os.path.join(folder, "index")
+
+
+def _remove_those_of_the_dead() -> None:
+    """A landing that was killed while it mended is mended again, so this runs soon after."""
+    for entry in os.scandir(gettempdir()):
+        pid = entry.name.removeprefix(_OURS).partition("-")[0]
+        if entry.name.startswith(_OURS) and pid.isdecimal() and not is_alive(int(pid)):
+            shutil.rmtree(entry.path, ignore_errors=True)  # another user's cannot be removed
 
 
 def _is_cut_short(worktree: Worktree, path: str, new: str) -> bool:
