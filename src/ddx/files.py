@@ -214,6 +214,21 @@ def replace(
         settle_folder(os.path.dirname(path))
 
 
+def append(path: str, lines: bytes) -> None:
+    """Whole lines at the end, on the disk; one that a crash cut short before spoils no other."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        size = os.fstat(fd).st_size
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            lines = b"\n" + lines
+        while lines:
+            lines = lines[os.write(fd, lines) :]
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def settle_folder(path: str) -> None:
     """The names in a folder on the disk."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

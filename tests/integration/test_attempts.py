@@ -35,6 +35,17 @@ def test_a_ready_bead_is_built_proven_landed_and_closed(workshop: Workshop) -> N
         assert word in story, story
 
 
+def test_settings_of_a_harness_cannot_hide_whose_attempt_it_is(workshop: Workshop) -> None:
+    (workshop.folder / "config.yaml").write_text(
+        "harnesses:\n  mine:\n    kind: command\n"
+        "    argv: [sh, -c, 'echo $DDX_ATTEMPT_ID $ASKED > hello.txt']\n"
+        "    env: {DDX_ATTEMPT_ID: forged, ASKED: for}\n"
+    )
+    workshop.agent("execute-loop", "--once", "--harness", "mine")
+    (attempt,) = workshop.attempts()
+    assert (workshop.root / "hello.txt").read_text() == f"{attempt} for\n"
+
+
 def test_the_commit_says_whose_work_it_is(workshop: Workshop) -> None:
     outcome = workshop.once()
     message = workshop.git("log", "-1", "--format=%B").out

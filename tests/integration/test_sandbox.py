@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from tests.support.tracker import Repository, make_repository, wait_for
 
 from ddx.errors import DdxError
 from ddx.execution.sandbox import require_bubblewrap, wrapper
-from ddx.execution.surrounding import child_environment
+from ddx.execution.surrounding import child_environment, environment_for
 from ddx.process import Result, is_alive, run
 from ddx.project import Project
 
@@ -111,13 +112,13 @@ class Fenced:
         return list(wrap(argv))
 
     def env(self, **more: str) -> dict[str, str]:
-        return child_environment(
+        env = child_environment(
             action="build",
             beads=[self.bead],
             attempt=f"a-{self.folder.name}-{os.getpid()}",
             project_root=str(self.project.root),
-            extra={"HOME": str(self.home), **more},
         )
+        return environment_for(env, more={"HOME": str(self.home), **more}, without=())
 
     def run(self, *argv: str, fence: bool = True, network: bool = True, **more: str) -> Result:
         words = self.wrap(list(argv), network=network) if fence else list(argv)
@@ -309,8 +310,9 @@ def test_an_agent_reads_the_tracker_and_cannot_write_it(fenced: Fenced) -> None:
 def test_temporary_files_scratch_and_its_own_settings_are_an_agent_s_to_write(
     fenced: Fenced,
 ) -> None:
+    name = f"t-{uuid.uuid4().hex}"
     done = fenced.sh(
-        f"echo x >/tmp/t && echo x >/var/tmp/t && echo x >$TMPDIR/u && echo x >~/t && "
+        f"echo x >/tmp/{name} && echo x >/var/tmp/t && echo x >$TMPDIR/u && echo x >~/t && "
         f"echo x >/dev/shm/t && echo x >/dev/null && echo kept >~/.claude/t && "
         f"echo kept >{fenced.scratch}/t && test ! -e ~/.absent",
         TMPDIR="/nowhere",
@@ -319,7 +321,7 @@ def test_temporary_files_scratch_and_its_own_settings_are_an_agent_s_to_write(
     assert (fenced.home / ".claude/t").read_text() == "kept\n"
     assert (fenced.scratch / "t").read_text() == "kept\n"
     assert not (fenced.home / "t").exists()
-    assert not Path("/tmp/t").exists()
+    assert not Path("/tmp", name).exists()
 
 
 def test_a_program_of_somebody_s_home_can_be_run(fenced: Fenced) -> None:

@@ -10,7 +10,12 @@ from tests.support.tracker import ROOT
 from ddx import git
 from ddx.environment import attempt_on, for_children, refuse_inside_an_attempt
 from ddx.errors import Refused
-from ddx.execution.surrounding import child_environment, missing_author, with_our_commands
+from ddx.execution.surrounding import (
+    child_environment,
+    environment_for,
+    missing_author,
+    with_our_commands,
+)
 from ddx.git.identity import NOBODY, Identity, find_identity
 from ddx.process import run
 from ddx.project import Project
@@ -107,10 +112,12 @@ def test_what_an_attempt_around_us_said_is_replaced_or_gone(monkeypatch):  # X-5
 def test_a_harness_adds_and_removes_but_does_not_overrule(monkeypatch):
     monkeypatch.setenv("CLAUDECODE", "1")
     monkeypatch.setenv("MODEL_KEY", "old")
-    found = child(
-        extra={"MODEL_KEY": "new", "DDX_ATTEMPT_ID": "forged"},
+    found = environment_for(
+        child(),
+        more={"MODEL_KEY": "new", "DDX_ATTEMPT_ID": "forged", "DDX_BEAD_IDS": "forged"},
         without=("CLAUDECODE", "MODEL_KEY", "DDX_PROJECT_ROOT"),
     )
+    assert "DDX_BEAD_IDS" not in found
     assert "CLAUDECODE" not in found
     assert found["MODEL_KEY"] == "new"
     assert {name: found[name] for name in OURS} == OURS
@@ -172,7 +179,8 @@ def test_agents_find_our_ddx_before_any_other(tmp_path):
     (tmp_path / "ddx").touch(mode=0o755)
     path = with_our_commands(f"{tmp_path}:{ROOT}/bin::/usr/bin")
     assert path == f"{ROOT}/bin:{tmp_path}:/usr/bin"
-    assert child(extra={"PATH": "/opt/only"})["PATH"] == f"{ROOT}/bin:/opt/only"
+    wanted = environment_for(child(), more={"PATH": "/opt/only"}, without=())
+    assert wanted["PATH"] == f"{ROOT}/bin:/opt/only"
 
 
 # Inside or outside

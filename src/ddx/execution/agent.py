@@ -17,7 +17,7 @@ from ddx.harnesses.base import Request
 from ddx.tracker.model import events_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ddx.clock import Clock
     from ddx.execution.attempt import Task
@@ -47,7 +47,7 @@ def ask_agent(
         if preparation.checks
         else spoken_plan(task.beads, room.governing, room.project_checks, task.settings),
         documents=document_sections(room.governing, room.path),
-        failures=[section for bead in task.beads for section in _failures(task.project, bead)],
+        failures=list(earlier_failures(task.project, task.beads)),
         after=preparation.closing_sections,
     )
     record.write_text(PROMPT, prompt)
@@ -104,13 +104,14 @@ def earlier_attempts(bead: Bead) -> list[str]:
     ]
 
 
-def _failures(project: Project, bead: Bead) -> Iterator[Section]:
-    """The last few; a record that was pruned since has nothing to add."""
-    known = list(enumerate(earlier_attempts(bead), start=1))
-    for number, attempt in known[-_MOST_FAILURES:]:
-        try:
-            result = read_record(project, attempt).result
-        except NotFound:
-            continue
-        if result:
-            yield failure_section(number, result)
+def earlier_failures(project: Project, beads: Sequence[Bead]) -> Iterator[Section]:
+    """Of the last few attempts on each; a record that was pruned since has nothing to add."""
+    for bead in beads:
+        known = list(enumerate(earlier_attempts(bead), start=1))
+        for number, attempt in known[-_MOST_FAILURES:]:
+            try:
+                result = read_record(project, attempt).result
+            except NotFound:
+                continue
+            if result:
+                yield failure_section(number, result)

@@ -6,6 +6,7 @@ record and the close are `work.py`'s: an attempt knows nothing of the tracker bu
 
 from __future__ import annotations
 
+import os
 from posixpath import relpath
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from ddx.execution.verdict import (
     status_of_proof,
 )
 from ddx.execution.workspace import Workspace
+from ddx.process import started_at
 from ddx.values import changed, value
 
 if TYPE_CHECKING:
@@ -76,6 +78,22 @@ class Task:
         )
 
 
+def intent_of(task: Task) -> dict[str, object]:
+    """What every record says before anything happens: enough to clean up after us (X-19)."""
+    pid = os.getpid()
+    return {
+        "base": task.target.base,
+        "target": task.target.branch,
+        "workspace": task.workspace,
+        "harness": task.preparation.harness,
+        "model": task.preparation.model,
+        "action": task.preparation.action,
+        "machine": os.uname().nodename,
+        "pid": pid,
+        "pid_start": started_at(pid),
+    }
+
+
 def run_attempt(
     task: Task,
     harness: Harness,
@@ -101,6 +119,8 @@ def run_attempt(
             return Failed(changed(facts, reason=errors[0]), Status.CHECK_FAILED)
 
         called = ask_agent(task, harness, room, record, clock=clock, stop=stop)
+        if task.preparation.on_reply is not None:
+            task.preparation.on_reply(called.reply)
         facts = changed(facts, reply=called.reply, usage=called.reply.usage)
         try:
             facts = _with_commit(facts, commit_files(workspace.work, signature, record))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ddx.errors import DdxError
 from ddx.execution.record import ERRORS, OUTPUT, LogFile
+from ddx.execution.surrounding import environment_for
 from ddx.harnesses.base import End, Event, Exit, Kind, Reply, Usage
 from ddx.supervision import Bounds, Stopped, supervise
 from ddx.text import cut
@@ -63,14 +64,13 @@ def call_agent(
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-    kept = {name: text for name, text in env.items() if name not in invocation.without}
     hearing = Hearing(harness, record, limits, clock)
     record.tell("agent-started", name or harness.name, model=request.model)
     try:
         ended = supervise(
             list(wrap(invocation.argv)),
             cwd=request.workspace,
-            env={**kept, **invocation.env},
+            env=environment_for(env, more=invocation.env, without=invocation.without),
             stdin=None if invocation.stdin is None else invocation.stdin.encode(),
             bounds=Bounds(wall_s=limits.wall_s, idle_s=limits.idle_s),
             watch=hearing,

@@ -41,6 +41,7 @@ from ddx.execution.work import work_one
 from ddx.files import identity_of
 from ddx.harnesses.registry import resolve_model
 from ddx.instants import seconds_between
+from ddx.threads import as_they_end
 from ddx.tracker.model import text_of
 from ddx.values import changed, value
 
@@ -101,7 +102,7 @@ class Drain:
         """Work until it ends; an error of the tracker ends every worker and is raised."""
         with ThreadPoolExecutor(self.orders.workers, thread_name_prefix="worker") as pool:
             workers = [pool.submit(self._work) for _ in range(self.orders.workers)]
-            for worker in workers:
+            for worker in list(as_they_end(workers)):
                 worker.result()
         stop = self._stopped or Stop(Ended.DRAINED, Ended.DRAINED)
         return Drained(

@@ -22,7 +22,6 @@ from ddx.values import value
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from ddx.clock import Clock
     from ddx.execution.model import Bead, BeadId
     from ddx.graph.graph import Graph
     from ddx.graph.proof.definitions import Execution
@@ -79,7 +78,6 @@ def read_governing(
     checkout: str,
     base: str,
     settings: Settings,
-    clock: Clock,
 ) -> Governing:
     """What governs the beads at `base`, which `checkout` holds as nobody has touched it yet."""
     found = read_documents(project, settings.document_roots, checkout=checkout, commit=base)

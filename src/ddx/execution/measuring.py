@@ -66,7 +66,6 @@ class Tip:
             checkout=self.workspace,
             base=self.commit,
             settings=self._task.settings,
-            clock=self._site.clock,
         )
         plan = plan_checks(
             beads,

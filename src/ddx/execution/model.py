@@ -136,6 +136,8 @@ class Preparation:
     """Another proof than the beads' own criteria, for work that is no build (A-10)."""
     is_free: bool = False
     """Its whole purpose is to write documents: authority is the policy's to judge (X-27)."""
+    on_reply: Callable[[Reply], None] | None = None
+    """Told what the agent said, before anything is done with what it made."""
 
 
 class Boundary(StrEnum):

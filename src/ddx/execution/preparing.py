@@ -71,7 +71,6 @@ def prepare(
         checkout=workspace.folder,
         base=task.target.base,
         settings=task.settings,
-        clock=clock,
     )
     project_checks = read_project_checks(workspace.folder)
     if broken := broken_checks(project_checks):

@@ -7,12 +7,11 @@ same form, but no claim and no landing. What the agent changes is named and goes
 from __future__ import annotations
 
 import hashlib
-import os
 from typing import TYPE_CHECKING, Any
 
 from ddx import __version__
 from ddx.errors import DdxError, UsageError
-from ddx.execution.attempt import Task, open_workspace
+from ddx.execution.attempt import Task, intent_of, open_workspace
 from ddx.execution.calling import Called, call_agent
 from ddx.execution.committing import ASIDE
 from ddx.execution.landing import Target
@@ -29,7 +28,6 @@ from ddx.git.commits import make_tree
 from ddx.git.repository import read_head
 from ddx.harnesses.base import End, Reply, Request
 from ddx.harnesses.registry import find_harness
-from ddx.process import started_at
 from ddx.text import listed
 from ddx.values import changed, value
 
@@ -132,21 +130,9 @@ def _fix_base(project: Project, base: str) -> Target:
 
 
 def bare_intent(task: Task) -> dict[str, Any]:
-    """Of work that is no bead's: enough to clean up after us (X-19)."""
-    pid = os.getpid()
-    return {
-        **{name: {} for name in ("claims", "selected", "titles", "paths")},
-        "beads": [],
-        "base": task.target.base,
-        "target": task.target.branch,
-        "workspace": task.workspace,
-        "harness": task.preparation.harness,
-        "model": task.preparation.model,
-        "action": task.preparation.action,
-        "machine": os.uname().nodename,
-        "pid": pid,
-        "pid_start": started_at(pid),
-    }
+    """Of work that is no bead's."""
+    empty: dict[str, Any] = {name: {} for name in ("claims", "selected", "titles", "paths")}
+    return {**empty, "beads": [], **intent_of(task)}
 
 
 def _ask(site: Site, question: _Question, workspace: Workspace, record: Record) -> Called:

@@ -9,12 +9,12 @@ replaces what was reached before; so does another direction or another unit.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from ddx.errors import CorruptFile
 from ddx.execution.model import Measured
 from ddx.fastjson import loads, to_bytes
+from ddx.files import append
 from ddx.graph.proof.measuring import BETTER, WORSE, Metric, Tolerance, best, judge, shown
 from ddx.values import value
 
@@ -95,7 +95,7 @@ def record_floors(
             known.append(item)
             lines += to_bytes({**item.__dict__, "at": at, "commit": commit}) + b"\n"
     if lines:
-        _append(path_of(project), lines)
+        append(path_of(project), lines)
 
 
 def _metric(item: Measured) -> Metric:
@@ -103,21 +103,6 @@ def _metric(item: Measured) -> Metric:
     return Metric(
         item.metric, "", "", item.unit, item.direction, "", Tolerance(), True, item.defined
     )
-
-
-def _append(path: str, lines: bytes) -> None:
-    """A line that a crash cut short is named when it is read, and spoils no other."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    try:
-        size = os.fstat(fd).st_size
-        if size and os.pread(fd, 1, size - 1) != b"\n":
-            lines = b"\n" + lines
-        while lines:
-            lines = lines[os.write(fd, lines) :]
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _measured(project: Project, number: int, line: str) -> Measured:

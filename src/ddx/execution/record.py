@@ -242,8 +242,9 @@ def read_record(project: Project, attempt: str) -> Kept:
     return Kept(attempt, folder, kept.file(INTENT), kept.file(RESULT))
 
 
-def records(project: Project, *, newest_first: bool = True) -> Iterator[Kept]:
-    for attempt in sorted(attempts(project), reverse=newest_first):
+def records(project: Project) -> Iterator[Kept]:
+    """Newest first."""
+    for attempt in reversed(attempts(project)):
         try:
             yield read_record(project, attempt)
         except NotFound:

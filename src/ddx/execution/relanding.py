@@ -6,12 +6,11 @@ Anything else that is kept lands only when a person has looked (X-14), and is ch
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ddx.errors import Busy, NotFound, Refused
-from ddx.execution.attempt import Task, open_workspace
+from ddx.execution.attempt import Task, intent_of, open_workspace
 from ddx.execution.claims import Claims
 from ddx.execution.committing import signature_in
 from ddx.execution.delivering import deliver
@@ -29,7 +28,6 @@ from ddx.files import Lock
 from ddx.git.commits import changed_paths, diffstat
 from ddx.git.landing import tip_of
 from ddx.git.repository import read_repository
-from ddx.process import started_at
 from ddx.tracker.pending import PENDING, read_pending, remove_pending
 from ddx.values import changed
 
@@ -231,15 +229,10 @@ def _task(site: Site, earlier: KeptRecord, beads: tuple[Bead, ...], checks: Prov
 
 
 def _intent(task: Task, earlier: KeptRecord, selected: dict[str, Fingerprint]) -> dict[str, Any]:
-    pid = os.getpid()
     return {
         **earlier.intent,
+        **intent_of(task),
         "claims": {},
         "selected": selected,
-        "workspace": task.workspace,
-        "action": LAND,
         "lands": earlier.attempt,
-        "machine": os.uname().nodename,
-        "pid": pid,
-        "pid_start": started_at(pid),
     }

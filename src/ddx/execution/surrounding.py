@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+_OURS = (
+    *("HELIX_ACTION", "DDX_BEAD_ID", "DDX_BEAD_IDS"),
+    *(ATTEMPT, PROJECT_ROOT, "DDX_EVIDENCE_DIR"),
+)
+
+
 def child_environment(
     *,
     action: str,
@@ -25,13 +31,11 @@ def child_environment(
     project_root: str,
     evidence_dir: str = "",
     author: Identity | None = None,
-    extra: Mapping[str, str] | None = None,
-    without: Sequence[str] = (),
 ) -> dict[str, str]:
     """The whole environment of an agent, a check or a set-up command.
 
-    What an attempt around ours said of itself is replaced, and nothing in `extra` overrules us.
-    `author` is named where no variable names one.
+    What an attempt around ours said of itself is replaced. `author` is named where no variable
+    names one.
     """
     said = {
         "HELIX_ACTION": action,
@@ -41,16 +45,29 @@ def child_environment(
         PROJECT_ROOT: project_root,
         "DDX_EVIDENCE_DIR": evidence_dir,
     }
-    found = {name: text for name, text in for_children().items() if name not in without}
-    found |= extra or {}
+    found = dict(for_children())
     if author is not None:
         for role in ("AUTHOR", "COMMITTER"):
             found.setdefault(f"GIT_{role}_NAME", author.name)
             found.setdefault(f"GIT_{role}_EMAIL", author.email)
     found["PATH"] = with_our_commands(found.get("PATH", os.defpath))
     # Some programs believe PWD more than the folder they were started in (opencode: tried).
-    kept = {name: text for name, text in found.items() if name not in (*said, "PWD", "OLDPWD")}
+    kept = {name: text for name, text in found.items() if name not in (*_OURS, "PWD", "OLDPWD")}
     return {**kept, **{name: text for name, text in said.items() if text}}
+
+
+def environment_for(
+    env: Mapping[str, str], *, more: Mapping[str, str], without: Sequence[str]
+) -> dict[str, str]:
+    """The same for a program that wants some variables besides and others not to be there.
+
+    What we say of the attempt stands: by it all that the program starts is found and ended (X-6).
+    """
+    kept = {name: text for name, text in env.items() if name not in without}
+    kept.update(more)
+    kept["PATH"] = with_our_commands(kept.get("PATH", os.defpath))
+    ours = {name: text for name, text in env.items() if name in _OURS}
+    return {name: text for name, text in kept.items() if name not in _OURS} | ours
 
 
 def missing_author(folder: str, *, is_home_hidden: bool) -> Identity | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import traceback
 from typing import TYPE_CHECKING
 
 from ddx.clock import SYSTEM_CLOCK
 from ddx.environment import for_children, refuse_inside_an_attempt
 from ddx.errors import ChangedFirst, DdxError, Refused
-from ddx.execution.attempt import Task, run_attempt
+from ddx.execution.attempt import Task, intent_of, run_attempt
 from ddx.execution.claims import Claims, Drifted
 from ddx.execution.keeping import find_kept
 from ddx.execution.landing import fix_target
@@ -31,7 +30,6 @@ from ddx.execution.site import Site as Site
 from ddx.execution.workspace import workspace_path
 from ddx.harnesses.registry import find_harness
 from ddx.masking import Masker
-from ddx.process import started_at
 from ddx.settings import read_settings
 from ddx.supervision import StopRequest
 from ddx.text import listed
@@ -182,23 +180,13 @@ def _boundary(
 
 
 def _intent(task: Task, claims: Claims) -> dict[str, object]:
-    """Enough to clean up after us (X-19)."""
-    pid = os.getpid()
     return {
         "beads": list(claims.tokens),
         "claims": dict(claims.tokens),
         "selected": {bead_id: dict(found) for bead_id, found in claims.selected.items()},
         "titles": {bead.id: bead.title for bead in task.beads},
         "paths": {bead.id: list(bead.paths) for bead in task.beads},
-        "base": task.target.base,
-        "target": task.target.branch,
-        "workspace": task.workspace,
-        "harness": task.preparation.harness,
-        "model": task.preparation.model,
-        "action": task.preparation.action,
-        "machine": os.uname().nodename,
-        "pid": pid,
-        "pid_start": started_at(pid),
+        **intent_of(task),
     }
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from ddx.errors import CorruptFile
 from ddx.fastjson import loads, to_bytes
+from ddx.files import append
 from ddx.graph.stale import Stamp
 
 TYPE_CHECKING = False
@@ -61,17 +60,7 @@ def record(project: Project, stamps: Iterable[Stamp]) -> None:
         to_bytes({"at": item.at, "by": item.by, "deps": dict(item.deps), "id": item.id}) + b"\n"
         for item in stamps
     )
-    os.makedirs(project.ddx(), exist_ok=True)
-    fd = os.open(path_of(project), os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    try:
-        size = os.fstat(fd).st_size
-        if size and os.pread(fd, 1, size - 1) != b"\n":
-            lines = b"\n" + lines
-        while lines:
-            lines = lines[os.write(fd, lines) :]
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    append(path_of(project), lines)
 
 
 def _stamp(project: Project, number: int, line: bytes) -> Stamp:

@@ -42,7 +42,6 @@ _TEXTUAL = ("say", "sh")
 _FILING = ("write", "append")
 _NUMERIC = ("usage", "sleep", "exit")
 _RECORDED = (*_TEXTUAL, *_FILING, *_NUMERIC, "denied", "waiting", "end")
-_TOLD = ("say", "denied", "waiting")
 _NONSENSE = 2
 
 

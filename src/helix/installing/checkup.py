@@ -64,7 +64,7 @@ def examine_repository(project: Project, tracker: Tracker, *, clock: Clock) -> I
         return f"settings are sound; autonomy is {read_slider(project, clock=clock).autonomy}"
 
     yield looked_at("settings", look_at_settings)
-    yield looked_at("tracker", lambda: _look_at_tracker(project, tracker, settings))
+    yield looked_at("tracker", lambda: _look_at_tracker(tracker, settings))
     yield looked_at("run", lambda: _look_at_run(project))
     if policy:
         yield looked_at("memory", lambda: _look_at_memory(project, policy[0], clock))
@@ -128,7 +128,7 @@ def _look_at_set_up(project: Project) -> str:
     return f"{project.root} is set up"
 
 
-def _look_at_tracker(project: Project, tracker: Tracker, settings: list[Settings]) -> str:
+def _look_at_tracker(tracker: Tracker, settings: list[Settings]) -> str:
     if not os.path.lexists(tracker.path) and not tracker.lineage.has_rows():
         raise DdxError("there is no tracker", hint=f"helix init, or: {FIX}")
     checks = settings[0].default_checks if settings else ()

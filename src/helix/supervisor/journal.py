@@ -34,7 +34,6 @@ _LONGEST_LINE = 4000
 _WIDTH = 160
 _DAY_NS = 86_400 * 10**9
 _CHATTER = frozenset({"agent-said", "agent-tool", "agent-notice", "agent-usage", "agent-result"})
-_QUIETED = frozenset({"agent-started", "agent-ended", *_CHATTER})
 
 
 class Mode(Enum):

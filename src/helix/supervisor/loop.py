@@ -146,10 +146,9 @@ class Loop:
     # -- waiting -----------------------------------------------------------------------------
 
     def _land_one(self) -> None:
-        """Wait for an attempt to end; for a free worker the queue is looked at now and then."""
+        """Wait a while for an attempt to end: not for ever, or Ctrl-C may not be heard (S-21)."""
         run = self._run
-        is_full = len(run.flights) == run.plan.workers or self._is_over
-        done, _ = wait(run.flights, None if is_full else _WATCH_S, return_when=FIRST_COMPLETED)
+        done, _ = wait(run.flights, _WATCH_S, return_when=FIRST_COMPLETED)
         for future in list(done)[:1]:  # its review comes before the next one is looked at
             flight: Flight = run.flights.pop(future)
             end_cycle(run, flight, future.result())

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ddx.errors import NotFound
-from ddx.execution.agent import earlier_attempts
+from ddx.execution.agent import earlier_failures
 from ddx.execution.excerpts import document_sections
 from ddx.execution.governing import read_governing
 from ddx.execution.model import Bead
 from ddx.execution.planning import spoken_plan
 from ddx.execution.project_checks import read_project_checks
-from ddx.execution.prompt import failure_section, write_prompt
+from ddx.execution.prompt import write_prompt
 from ddx.execution.record import attempts, read_record
 from ddx.execution.workspace import workspace_path
 from ddx.git import commit_id
@@ -37,9 +36,6 @@ from helix.supervisor.view import Look, read_view
 from helix.work import sections_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ddx.execution.model import Section
     from helix.actions.review import Subject
     from helix.actions.scope import Scope
     from helix.desk import Agent, Desk
@@ -47,7 +43,6 @@ if TYPE_CHECKING:
 
 _ATTEMPT = "ATTEMPT"
 """Stands for the attempt's id, which nobody has drawn yet."""
-_MOST_FAILURES = 3
 _READS = (Action.CHECK, Action.REVIEW, Action.POLISH)
 
 
@@ -141,26 +136,14 @@ def _build_prompt(desk: Desk, decision: Decision, look: Look) -> str:
         checkout=root,
         base=commit_id(root, "HEAD"),
         settings=site.settings,
-        clock=site.clock,
     )
     return write_prompt(
         beads,
         before=sections_of(desk, beads, context_of(look)),
         checks=spoken_plan(beads, governing, read_project_checks(root), site.settings),
         documents=document_sections(governing, root),
-        failures=[section for bead in beads for section in _failures(site.project, bead)],
+        failures=list(earlier_failures(site.project, beads)),
     )
-
-
-def _failures(project: Project, bead: Bead) -> Iterator[Section]:
-    known = list(enumerate(earlier_attempts(bead), start=1))
-    for number, attempt in known[-_MOST_FAILURES:]:
-        try:
-            result = read_record(project, attempt).result
-        except NotFound:
-            continue
-        if result:
-            yield failure_section(number, result)
 
 
 def command_for(
