@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.support.documents import graph_of_files
 
 from ddx.project import Project
+from helix.policy.clauses import LONGEST
 from helix.policy.conflicts import find_conflicts
 from helix.policy.statements import MOST_STATEMENTS, statements_in
-from helix.policy.wording import LONGEST
 from helix.statements import read_statements
 
 

@@ -10,13 +10,14 @@ from itertools import chain, islice, product
 from typing import TYPE_CHECKING
 
 from ddx.values import value
-from helix.policy.disagreement import compete, identity, place
+from helix.policy.disagreement import ENDS, are_apart, compete, identity, place
+from helix.policy.technologies import ONE_FOR_EACH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from helix.policy.wording import Claim
+    from helix.policy.claims import Claim
 
 MOST_PAIRS = 100_000
 """That are compared; statements that share more than this are one text with many names."""
@@ -61,10 +62,11 @@ def _bans(statements: Sequence[tuple[Claim, ...]]) -> Iterator[tuple[int, int]]:
 
     def found() -> Iterator[tuple[int, int]]:
         for n, claim in _all(statements):
-            words = (claim.words - claim.slots) or claim.words
-            if words and (claim.is_ban or claim.is_universal):
+            words = (claim.words - claim.slots - claim.only - ENDS) or claim.words
+            against = claim.is_waived or bool(claim.only)
+            if words and (claim.is_ban or claim.is_universal or claim.is_need or against):
                 rarest = min(words, key=lambda word: (count[word], word))
-                yield from ((n, m) for m in places[not claim.is_ban][rarest])
+                yield from ((n, m) for m in places[claim.is_ban == against][rarest])
 
     return islice(found(), _MOST_LOOKS)
 
@@ -74,9 +76,9 @@ def _numbers(statements: Sequence[tuple[Claim, ...]]) -> Iterator[tuple[int, int
     for n, claim in _all(statements):
         for measure in claim.measures:
             quantity = measure.quantity
-            entry = _Entry(n, measure.about, quantity, is_general=quantity.is_count)
+            entry = _Entry(n, measure.about, measure, is_general=quantity.is_count)
             by_dimension[quantity.dimension].append(entry)
-    return _meeting(by_dimension.values(), lambda one, other: not one.thing.meets(other.thing))
+    return _meeting(by_dimension.values(), lambda one, other: are_apart(one.thing, other.thing))
 
 
 def _opposites(statements: Sequence[tuple[Claim, ...]]) -> Iterator[tuple[int, int]]:
@@ -94,6 +96,8 @@ def _choices(statements: Sequence[tuple[Claim, ...]]) -> Iterator[tuple[int, int
         for choice in () if claim.is_ban else claim.choices:
             entry = _Entry(n, place(claim, choice), choice, is_general=True)
             by_kind[choice.kind].append(entry)
+            if choice.kind in ONE_FOR_EACH and claim.subject:
+                by_kind[f"{choice.kind} of one"].append(_Entry(n, claim.subject, choice))
     return _meeting(by_kind.values(), lambda one, other: compete(one.thing, other.thing))
 
 

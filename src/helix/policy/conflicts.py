@@ -21,8 +21,8 @@ from helix.policy.words import as_said
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from helix.policy.claims import Claim
     from helix.policy.disagreement import Disagreement
-    from helix.policy.wording import Claim
 
 REQUEST = "request"
 """The section, and the document, of a person's request."""
@@ -158,7 +158,8 @@ def _is_the_change(
 
 def _settled(clash: Disagreement, one: Statement, other: Statement) -> Conflict:
     winner = one.document if one.rank < other.rank or one.document == other.document else ""
-    is_contradiction = clash.nature is Nature.CONTRADICTION and clash.is_hard
+    is_certain = clash.is_hard and (not clash.is_vague or one.document == other.document)
+    is_contradiction = clash.nature is Nature.CONTRADICTION and is_certain
     is_physics = is_contradiction and one.rank == other.rank
     kind = Clash.PHYSICS if is_physics else Clash.RESOLVABLE
     # In the words of the lesser side: of a request they are the same, whoever is against it.

@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING
 
 from ddx.text import listed
 from ddx.values import value
-from helix.policy.technologies import NOT_EXCLUSIVE
-from helix.policy.wording import Force
+from helix.policy.claims import Force
+from helix.policy.quantities import TIME
+from helix.policy.technologies import NOT_EXCLUSIVE, ONE_FOR_EACH, go_together
 from helix.policy.words import IDLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from helix.policy.claims import Choice, Claim, Measure
     from helix.policy.opposites import Axis
-    from helix.policy.wording import Choice, Claim, Measure
 
 _LONGER = 2
 """How many times as many words as a ban a wish may have that it is held against."""
+_A_LITTLE = 1.1
+"""What two limits may differ by: a month has 28 to 31 days."""
+ENDS = frozenset({"delet", "expir"})
+_LASTS = frozenset({"keep"})
+"""Stems of how something comes to its end, and of how long it stays."""
 _FEWEST_WORDS = 3
 """A statement of fewer is too short to be called a duplicate."""
 
@@ -40,6 +46,8 @@ class Disagreement:
     reason: str
     is_hard: bool = False
     """Both insist: no reading satisfies them both."""
+    is_vague: bool = False
+    """What one of them is about stands somewhere else: in its own document."""
     about: frozenset[str] = frozenset()
     """Stems of what both speak of."""
 
@@ -60,24 +68,83 @@ def gravity(found: Disagreement) -> tuple[int, bool, str, list[str]]:
 
 
 def _contradictions(one: Claim, other: Claim) -> Iterator[Disagreement]:
-    if one.is_vague or other.is_vague:
-        return
     is_hard = one.force is other.force is Force.MUST
-    for about in _numbers(one, other):
-        yield Disagreement(Nature.CONTRADICTION, "numbers that do not meet", is_hard, about)
+    is_vague = one.is_vague or other.is_vague
     for about in _bans(one, other):
-        is_rule = is_hard and (one.is_said or other.is_said)
-        yield Disagreement(Nature.CONTRADICTION, "one wants what the other forbids", is_rule, about)
+        if not is_vague or _is_of_whatever(one, other):
+            is_rule = is_hard and (one.is_said or other.is_said)
+            reason = "one wants what the other forbids"
+            yield Disagreement(Nature.CONTRADICTION, reason, is_rule, is_vague, about)
+    if is_vague:
+        return
+    for about in _numbers(one, other):
+        reason = "numbers that do not meet"
+        yield Disagreement(Nature.CONTRADICTION, reason, is_hard, about=about)
     for axis in _opposites(one, other):
         yield Disagreement(Nature.CONTRADICTION, axis.name, is_hard or axis.is_of_force)
+    for about in (*_endless(one, other), *_endless(other, one)):
+        reason = "one ends what the other keeps for ever"
+        yield Disagreement(Nature.CONTRADICTION, reason, is_hard, about=about)
+    for about in (*_outsiders(one, other), *_outsiders(other, one)):
+        reason = "one allows what the other reserves"
+        yield Disagreement(Nature.CONTRADICTION, reason, about=about)
+    if _is_waived(one, other) or _is_waived(other, one):
+        reason = "one needs what the other does not"
+        yield Disagreement(
+            Nature.CONTRADICTION, reason, is_hard=True, about=one.words & other.words
+        )
+
+
+def _is_of_whatever(one: Claim, other: Claim) -> bool:
+    """ "It must use X" is about whatever the document is about: so is a rule without a subject."""
+    return all(claim.is_use and (claim.is_vague or len(claim.words) == 1) for claim in (one, other))
+
+
+def _outsiders(one: Claim, other: Claim) -> Iterator[frozenset[str]]:
+    """What one reserves for somebody the other lets somebody else do, whom one word names."""
+    reserved = one.words - one.only
+    if not one.only or other.only or other.is_ban or len(reserved) == 1:
+        return
+    who = other.words - reserved
+    if reserved <= other.words and len(who) == 1 and who.isdisjoint(one.only):
+        yield reserved
+
+
+def _is_waived(one: Claim, other: Claim) -> bool:
+    """What one says is not needed the other says must be."""
+    if not one.is_waived or other.is_waived or one.is_ban or other.is_ban:
+        return False
+    insists = other.force is Force.MUST and other.is_said
+    return insists and len(one.words) > 1 and _is_nearly_all(one.words, other.words)
 
 
 def _numbers(one: Claim, other: Claim) -> Iterator[frozenset[str]]:
     """Ranges of the same thing that do not meet."""
     for left in one.measures:
         for right in other.measures:
-            if _is_same_measure(left, right) and not left.quantity.meets(right.quantity):
+            if _is_same_measure(left, right) and are_apart(left, right):
                 yield left.about & right.about or frozenset({left.quantity.dimension})
+
+
+def _endless(one: Claim, other: Claim) -> Iterator[frozenset[str]]:
+    """What never ends by one ends after a while by the other."""
+    what = one.words - ENDS
+    if not one.is_ban or other.is_ban or one.measures or what == one.words or not what:
+        return
+    ends = any(it.quantity.dimension == TIME and it.quantity.high < inf for it in other.measures)
+    is_of_it = what <= other.words and other.core <= what | ENDS | _LASTS
+    if ends and is_of_it and not other.words.isdisjoint(ENDS | _LASTS):
+        yield what
+
+
+def are_apart(left: Measure, right: Measure) -> bool:
+    """No number is both; or one allows more than the other's limit."""
+    if not left.quantity.meets(right.quantity):
+        return True
+    if left.is_allowed == right.is_allowed:
+        return False
+    allowed, limit = (left, right) if left.is_allowed else (right, left)
+    return limit.quantity.is_firm and inf > allowed.quantity.high > limit.quantity.high * _A_LITTLE
 
 
 def _is_same_measure(left: Measure, right: Measure) -> bool:
@@ -124,13 +191,29 @@ def _bans(one: Claim, other: Claim) -> Iterator[frozenset[str]]:
 
 def _is_covered(ban: Claim, wish: Claim) -> bool:
     """A few words of a long sentence are a coincidence, unless one of them is a technology."""
+    if _is_the_other_way_round(ban, wish):
+        return False
     if ban.names:
         return bool(ban.names & wish.names) and ban.words - ban.slots <= wish.words - wish.slots
     if len(ban.words) == 1:
-        return ban.words <= wish.words and len(wish.words) <= _LONGER and wish.is_use
+        is_same_verb = wish.is_use or (wish.is_offer and ban.is_offer)
+        return ban.words <= wish.words and len(wish.words) <= _LONGER and is_same_verb
     if ban.words <= wish.words:
-        return 0 < len(wish.words) <= _LONGER * len(ban.words)
-    return wish.is_universal and wish.words <= ban.words and len(wish.words) > 1
+        is_of_it = wish.core <= ban.words or ban.core <= wish.core
+        return is_of_it and _is_nearly_all(ban.words, wish.words)
+    if len(wish.words) == 1 or not wish.words <= ban.words:
+        return False
+    return (wish.is_universal and ban.banned <= wish.words) or (wish.is_need and ban.is_without)
+
+
+def _is_the_other_way_round(ban: Claim, wish: Claim) -> bool:
+    """Who must not call whom is no rule for who may call back."""
+    are_active = bool(ban.first and wish.first) and ban.first != wish.first
+    return are_active and ban.first in wish.words and wish.first in ban.words
+
+
+def _is_nearly_all(few: frozenset[str], many: frozenset[str]) -> bool:
+    return few <= many and 0 < len(many) <= _LONGER * len(few)
 
 
 # -- choices and duplicates ----------------------------------------------------------------
@@ -145,18 +228,27 @@ def _choices(one: Claim, other: Claim) -> Iterator[Disagreement]:
             if left.kind != right.kind or not compete(left, right):
                 continue
             has_room = one.is_offer or other.is_offer or left.kind in NOT_EXCLUSIVE
+            if left.names == right.names and left.at_least != right.at_least:
+                has_room = False  # who needs a later version has no room for an earlier one
             if has_room and not (one.is_only or other.is_only):
                 continue
-            here, there = place(one, left), place(other, right)
-            if not here or not there or is_one_subject(here, there):
+            if _is_one_place(one, left, other, right):
                 against = sorted((_said(left), _said(right)))
                 yield Disagreement(Nature.CHOICE, f"{left.kind}: {against[0]} against {against[1]}")
+
+
+def _is_one_place(one: Claim, left: Choice, other: Claim, right: Choice) -> bool:
+    here, there = place(one, left), place(other, right)
+    if not here or not there or is_one_subject(here, there):
+        return True
+    has_one = left.kind in ONE_FOR_EACH and one.subject and other.subject
+    return bool(has_one) and is_one_subject(one.subject, other.subject)
 
 
 def compete(left: Choice, right: Choice) -> bool:
     if left.names & right.names:
         return left.names == right.names and not _versions_meet(left, right)
-    return True
+    return not go_together(left.names | right.names)
 
 
 def _versions_meet(left: Choice, right: Choice) -> bool:

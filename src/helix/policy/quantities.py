@@ -15,6 +15,7 @@ _WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 )
 _NUMBER_WORDS = {word: float(n) for n, word in enumerate(_WORDS.split())} | {
+    "dozen": 12.0,
     "twenty": 20.0,
     "thirty": 30.0,
     "fifty": 50.0,
@@ -85,6 +86,7 @@ _UPPER = (
     r"under|below|less than|fewer than|at most|up to|max(?:imum)?(?: of)?:?|within|<=|≤|<"
     r"|limited to|limit(?: of| is)?|capped at|cap of|lower than|smaller than|shorter than"
     r"|earlier than|before|faster than|cheaper than|as much as|(?:get by|make do) with"
+    r"|(?:room|space) for|fits? (?:in|into)"
 )
 _LOWER = (
     r"over|above|more than|greater than|at least|min(?:imum)?(?: of)?:?|>=|≥|>|exceed(?:s|ing)?"
@@ -115,6 +117,12 @@ _PER = re.compile(
     r"(s|sec|second|min|minute|h|hr|hour|d|day|week|month|year)\b"
 )
 _NEGATION = re.compile(r"\b(?:not|never|no|cannot|nor)\b|n't\b")
+_LIMITS = re.compile(r"(?:time-?outs?|limits?|maxim(?:um|a)|quotas?|caps?|ceilings?)[^:;.]*:")
+_CAPACITY = re.compile(r"\b(?:support|handle|serve|sustain|accommodate|scale)(?:s|d|ed|ing)?\b")
+"""Of a bare count it says the least that there must be room for."""
+_SINGLE = re.compile(r"\b(?:an? |one )?single(?= [a-z]{3})|\b(?:exactly|only) one(?= [a-z]{3})")
+_SEVERAL = re.compile(r"\b(?:multiple|several|more than one)(?= [a-z]{3})")
+_FOREVER = re.compile(r"\b(?:forever|indefinitely|without limit of time|for all time)\b")
 _NUMBER_OF = re.compile(r"\b(?:number|count) of ([a-z-]+)|([a-z_-]+) ?[:=] ?\Z")
 _FRACTIONS = {"half": "0.5", "quarter": "0.25", "tenth": "0.1"}
 _PERIODS = r"(?:second|minute|hour|day|week|month|year)\b"
@@ -159,6 +167,8 @@ class Quantity:
 
 def in_digits(text: str) -> str:
     """ "half a year" and "within a day" as numbers."""
+    text = _SINGLE.sub("exactly 1", _SEVERAL.sub("at least 2", text))
+    text = _FOREVER.sub("for at least 1000 years", text)
     text = _FRACTION.sub(lambda found: f"{_FRACTIONS[found[1]]} {found[2]}", text)
     return _A_UNIT.sub("1", text)
 
@@ -189,12 +199,15 @@ def _quantity(text: str, number: re.Match[str], *, is_allowed: bool) -> Quantity
     is_compared = before["upper"] or before["lower"] or after or number["second"]
     if before["given"] and not is_compared and dimension not in (TIME, SHARE):
         return None
-    is_firm = bool(is_compared or before["exactly"])
+    is_room = dimension.partition(" ")[0] not in (TIME, SIZE, SHARE) and _CAPACITY.search(text)
+    is_firm = bool(is_compared or before["exactly"] or (is_room and not is_allowed))
     if number["digits"] == "one" and not is_firm and dimension != TIME:
         return None
     if before["every"]:
         dimension += " between two"
     low, high = _bounds(text, number, before, after, is_allowed=is_allowed)
+    if is_room and low == high and not is_allowed and not before["exactly"]:
+        high = inf
     return Quantity(
         dimension,
         low * factor,
@@ -228,7 +241,7 @@ def _bounds(
         return _half_line(worth, is_upper=bool(after["upper"]), is_strict=False)
     if before["nearly"]:
         return worth * (1 - _A_LITTLE), worth * (1 + _A_LITTLE)
-    return (-inf, worth) if is_allowed else (worth, worth)
+    return (-inf, worth) if is_allowed or _LIMITS.match(text) else (worth, worth)
 
 
 def _worth(digits: str) -> float:

@@ -19,8 +19,8 @@ from ddx.graph import front_matter
 from ddx.graph.markdown import prose
 from ddx.text import cut
 from ddx.values import value
+from helix.policy.clauses import LONGEST
 from helix.policy.conflicts import BELOW, Statement
-from helix.policy.wording import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -26,9 +26,10 @@ _NAMES = {
     "zeromq|0mq, pulsar, service bus, kinesis, redis, mosquitto, celery, sidekiq",
     "search engine": "elasticsearch|elastic search, opensearch, solr, meilisearch, typesense, "
     "algolia, lucene, sphinx search",
-    "programming language": "python, java, javascript|js, typescript, golang|go, rust, c++|cpp, "
-    "c#, kotlin, swift, ruby, php, scala, elixir, erlang, haskell, clojure, perl, lua, dart, zig, "
-    "objective-c, fortran, cobol, ocaml, f#, julia, visual basic, matlab",
+    "programming language": "python, java, javascript|js, typescript, node.js|nodejs, "
+    "golang|go, rust, c++|cpp, c#, kotlin, swift, ruby, php, scala, elixir, erlang, haskell, "
+    "clojure, perl, lua, dart, zig, objective-c, fortran, cobol, ocaml, f#, julia, visual basic, "
+    "matlab",
     "frontend framework": "react|react.js|reactjs, vue|vue.js|vuejs, angular|angularjs, svelte, "
     "ember|ember.js, solidjs, preact, htmx, jquery, lit element, alpine.js",
     "application framework": "django, flask, fastapi, rails|ruby on rails, spring boot|spring, "
@@ -89,15 +90,27 @@ _CASED_NAMES = {name.lower(): name for name in _CASED.split()}
 
 NOT_EXCLUSIVE = frozenset({"operating system", "code host"})
 """A project that names two of these has not chosen twice, unless it says only."""
+ONE_FOR_EACH = frozenset(
+    {
+        *("programming language", "frontend framework", "application framework"),
+        *("mobile framework", "authentication", "licence", "orchestrator", "build tool"),
+        *("continuous integration", "package manager", "test framework", "password hash"),
+    }
+)
+"""Whoever uses one of these uses no other, whatever else is said of it."""
+_ONE_WORLD = frozenset({"node.js", "javascript", "typescript"})
+"""What is written in either of the last two may well run on the first."""
 
 _SLOTS = {
     "database": r"databases?|db|data ?stores?|data ?bases?|persist\w*|stor(?:e|es|ed|age|ing)|data"
-    r"|relational",
+    r"|relational|of record|ke(?:ep|eps|pt)|save[sd]?|lives?|held|local|small|embedded|files?",
     "cache": r"cach(?:e|es|ed|ing)",
-    "message broker": r"messages?|messaging|queue[sd]?|brokers?|event bus|bus|streaming|topics?",
+    "message broker": r"messages?|messaging|queue[sd]?|brokers?|event bus|bus|streaming|topics?"
+    r"|pull\w*|push\w*|sen[dt]s?|publish\w*|distribut\w*|dispatch\w*|hand(?:s|ed)?|consume[sd]?"
+    r"|deliver\w*|receive[sd]?|rout(?:e|es|ed|ing)",
     "search engine": r"search|full-text|index(?:es|ed|ing)?",
-    "programming language": r"languages?|programming|written|implement(?:ed|s|ation)?|code[sd]?"
-    r"|develop\w*",
+    "programming language": r"languages?|programming|writ(?:e|es|ten)|implement(?:ed|s|ation)?"
+    r"|code[sd]?|develop\w*|daemon|process|program|script|small|tool",
     "frontend framework": r"frameworks?|built|build|librar(?:y|ies)",
     "application framework": r"frameworks?|built|build",
     "mobile framework": r"frameworks?|built|build",
@@ -112,7 +125,7 @@ _SLOTS = {
     "package manager": r"packages?|dependenc(?:y|ies)|install\w*|managed?|manager",
     "api style": r"apis?|interfaces?|endpoints?|communicat\w*|calls?|protocol",
     "transport": r"protocols?|transport|communicat\w*|connect\w*",
-    "authentication": r"authenticat\w*|auth|log-?in|login|sign-?in|users?|identity",
+    "authentication": r"authenticat\w*|auth|login|signin|users?|identity|providers?",
     "format": r"formats?|files?|exchang\w*|serializ\w*|serialis\w*|encoded?|data|written",
     "image format": r"images?|formats?|files?|encoded?|pictures?",
     "encoding": r"encod\w*|text|characters?",
@@ -153,6 +166,11 @@ def marked(text: str) -> str:
 
 def find_technology(name: str) -> Technology | None:
     return _table()[1].get(name)
+
+
+def go_together(names: frozenset[str]) -> bool:
+    """Several that make no choice between them."""
+    return "node.js" in names and names <= _ONE_WORLD
 
 
 @cache

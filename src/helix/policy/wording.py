@@ -7,172 +7,22 @@ words are English; a statement in another language says nothing here but its tec
 from __future__ import annotations
 
 import re
-from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from ddx.values import value
-from helix.policy.opposites import Side, sides_of
-from helix.policy.quantities import Quantity, in_digits, quantities_in
-from helix.policy.technologies import CLOSE, OPEN, find_technology, marked, slot_of
-from helix.policy.words import IDLE, SAME_MEASURE, stems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-LONGEST = 600
-"""Characters of a statement that are read."""
-
-
-class Force(IntEnum):
-    """How much a claim insists."""
-
-    MAY = 1
-    SHOULD = 2
-    MUST = 3
-
-
-@value
-class Choice:
-    """Technologies of one kind that a claim names."""
-
-    kind: str
-    names: frozenset[str]
-    is_open: bool
-    """Any one of them will do."""
-    version: tuple[float, ...] = ()
-    """Of a single name; with `at_least`, or any later one."""
-    at_least: bool = False
-
-
-@value
-class Measure:
-    """A quantity and what it is about."""
-
-    quantity: Quantity
-    about: frozenset[str]
-
-
-@value
-class Claim:
-    """One thing that a statement wants or bans."""
-
-    words: frozenset[str]
-    """What it is about: stems of the words that mean something, names of technologies."""
-    is_ban: bool
-    force: Force
-    choices: tuple[Choice, ...] = ()
-    measures: tuple[Measure, ...] = ()
-    sides: tuple[Side, ...] = ()
-    about: frozenset[str] = frozenset()
-    """The words without those of its sides."""
-    exceptions: frozenset[str] = frozenset()
-    is_universal: bool = False
-    is_only: bool = False
-    is_offer: bool = False
-    """It supports or accepts something, beside which there is room for more."""
-    is_dropped: bool = False
-    """What something else takes the place of."""
-    is_said: bool = False
-    """It is worded as a rule, not only as what is the case."""
-    is_use: bool = False
-    """It is about using something."""
-    negations: int = 0
-    """All that its text holds, also where they say when or which."""
-    is_vague: bool = False
-    """It begins with a pronoun: what it is about stands somewhere else."""
-    slots: frozenset[str] = frozenset()
-    """Words that only say what kind of technology is meant."""
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The technologies that it names."""
-        return frozenset(name for choice in self.choices for name in choice.names)
+from helix.policy.claims import Choice, Claim, Force, Measure
+from helix.policy.clauses import MODAL, clauses, plain
+from helix.policy.opposites import sides_of
+from helix.policy.quantities import TIME, in_digits, quantities_in
+from helix.policy.technologies import CLOSE, OPEN, find_technology, slot_of
+from helix.policy.words import ANY_PART, IDLE, PASSED_ON, measured, stems
 
 
 @lru_cache(maxsize=20_000)
 def claims_of(text: str, context: str = "") -> tuple[Claim, ...]:
     """The claims of a statement; `context` is the heading that it stands under."""
-    around = frozenset(stems(_plain(context))) if context else frozenset()
-    plain = _without_reasons(_plain(text))
-    if _QUESTION.search(plain):
-        return ()
-    return tuple(_claim(part, around, is_dropped=dropped) for part, dropped in _parts(plain))
+    around = frozenset(stems(plain(context))) if context else frozenset()
+    return tuple(_claim(part, around, is_dropped=dropped) for part, dropped in clauses(text))
 
-
-# -- from a text to its parts --------------------------------------------------------------
-
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
-_MARKS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
-_LABEL = re.compile(
-    r"^\W*(?:[a-z]{1,10}-?\d+(?:\.\d+)*|\d+(?:\.\d+)*)\s*[:.)\u2013\u2014-]\s+|(?<!\x02)\b[a-z]{2,10}-\d+\b"
-)
-_QUOTED = re.compile(r'"[^"]*\s[^"]*\s[^"]*"|“[^”]*\s[^”]*\s[^”]*”')
-_REASON = re.compile(
-    r"[,(]? ?\b(?:because|so that|in order to|since|to (?:ensure|avoid|keep|prevent|make sure"
-    r"|reduce|improve)|due to|as this|which means|for example|e\.g\.|i\.e\.)(?![\w]).*"
-)
-_QUESTION = re.compile(r"\?(?:\W|$)")
-_NOT_ONLY = re.compile(r"\bnot (?:only|just)\b")
-_BUT_ALSO = re.compile(r"\bbut(?: also)?\b")
-_ONLY_THIS = re.compile(
-    r"\b(?:not|no|never|nothing|none|n't)\b([^\x02]{0,60}?)\b(?:other than|but|except|besides"
-    r"|apart from|different from)\b(?= [^,;]*\x02)"
-)
-_CHANGED = (
-    re.compile(rf"\bfrom ([^,;]*?{OPEN}[^{CLOSE}]*{CLOSE}[^,;]*?) to\b"),
-    re.compile(
-        rf"\b(?:replac\w*|swap\w*|exchang\w*) ([^,;]*?{OPEN}[^{CLOSE}]*{CLOSE}) (?:with|by|for)\b"
-    ),
-)
-_SPLIT = re.compile(
-    r";|,? but(?= (?:not|never|must|shall|may|should|no|without)\b)|, (?=(?:not|never)\b)"
-    r"|,? and (?=(?:not|never|must not|shall not|may not|should not|cannot|do not|does not)\b)"
-    r"|, (?=(?:and )?(?:must|shall|should|may)\b)"
-)
-_TURN = re.compile(r"\b(?:instead of|rather than|in place of)\b")
-_PREFER_OVER = re.compile(r"\b(prefer\w* [^,;]*?) over\b")
-_MODAL = re.compile(
-    r"\b(?:must|shall|should|may|can|cannot|will|need|needs|has to|have to|is|are|do|does)\b"
-)
-
-
-def _plain(text: str) -> str:
-    """In lower case, on one line, without marks, names of technologies put in marks of ours."""
-    text = _CONTROLS.sub(" ", text[:LONGEST]).replace("\u2019", "'")
-    text = marked(_QUOTED.sub(" ", _MARKS.sub("", text))).lower()
-    text = " ".join(text.split()).replace("n't ", " not ").replace("cannot", "can not")
-    return _LABEL.sub(" ", text).strip()
-
-
-def _without_reasons(text: str) -> str:
-    shorter = _REASON.sub("", text)
-    return shorter if shorter.strip(" .,") else text
-
-
-def _parts(text: str) -> Iterator[tuple[str, bool]]:
-    """The claims of a text as texts, and whether each is what something else replaces."""
-    if _NOT_ONLY.search(text):
-        text = _BUT_ALSO.sub(" and ", _NOT_ONLY.sub(" ", text))
-    text = _ONLY_THIS.sub(r" only \1 ", text)
-    for pattern in _CHANGED:
-        while found := pattern.search(text):
-            yield found[1], True
-            text = f"{text[: found.start()]} {text[found.end() :]}"
-    subject = ""
-    for part in _SPLIT.split(_PREFER_OVER.sub(r"\1 instead of ", text)):
-        wanted, *dropped = _TURN.split(part)
-        begins = _MODAL.search(wanted)
-        if begins and wanted[: begins.start()].strip(" ,and"):
-            subject = wanted[: begins.start()]
-        elif subject:
-            wanted = f"{subject} {wanted}"
-        if wanted.strip(" .,"):
-            yield wanted, False
-        yield from ((each, True) for each in dropped if each.strip())
-
-
-# -- from a part to a claim ----------------------------------------------------------------
 
 _NO_NEED = re.compile(
     r"\b(?:need not|not need(?:ed)?(?: to)?|not (?:required|necessary|mandatory)(?: to)?"
@@ -183,9 +33,10 @@ _COMPARED = re.compile(
     r" than\b|\bno longer than\b"
 )
 _NEGATIVE = re.compile(
-    r"\b(?:not(?: be)? (?:allowed|permitted|used)|not|never|no longer|no|none|without|nor|"
+    r"\b(?:not(?: be)? (?:allowed|permitted|used)|not|never|no longer|no|nobody|none|without|nor|"
     r"forbid\w*|forbidden|prohibit\w*|disallow\w*|bann?ed|avoid\w*|prevent\w*|exclud\w*|omit\w*|"
-    r"disabl\w*|turned off|switched off|free of|stop(?:s|ped)? using|get rid of|refus\w*|"
+    r"disabl\w*|refrain(?:s|ing)? from|unable|impossible|by no means|turned off|switched off|"
+    r"free of|stop(?:s|ped)? using|get rid of|refus\w*|"
     rf"(?:drop|remove|retire|abandon)(?= {OPEN}))\b(?! one\b)"
 )
 _ASIDE = re.compile(
@@ -193,6 +44,7 @@ _ASIDE = re.compile(
     r"|(?<!sure )(?<!ensure )(?<!ensures )(?<!guarantee )that)\b[^,;:]*"
 )
 """Where a negation says when or which, not what is forbidden."""
+_RELATIVE = re.compile(rf"\b(?:which|who|that)\b[^,;:{OPEN}]*")
 _IN_BRACKETS = re.compile(r"\([^()]*\)")
 _VAGUE = re.compile(r"^\W*(?:it|its|they|their|this|these|those|such|he|she|both|others?|then)\b")
 _MAY = re.compile(r"\b(?:may|can|could|might|allowed|permitted|optional(?:ly)?)\b")
@@ -208,13 +60,25 @@ _SAID = re.compile(
     r"\b(?:must|shall|has to|have to|requir\w*|always|never|only|forbid\w*|prohibit\w*"
     r"|(?:may|can|do) not|no|without|needs?|mandatory)\b"
 )
+_NEED = re.compile(r"\b(?:requires?|needs?|depends on)\b")
+_WITHOUT = re.compile(r"\bwithout\b")
+_PASSIVE = re.compile(r"\b(?:be|been|is|are|was|were)\b")
+_ABLE_TO = re.compile(
+    r"\b(?:able|allowed|permitted|possible|free|forbidden|prohibited|has|have|needs?|ought) to\b"
+)
+_PREPOSITION = re.compile(
+    r"\b(?:of|to|about|for|from|in|into|on|onto|with|at|during|after|before|between|over|via"
+    r"|through|against|across|under|per|within|as)\b"
+)
 _USE = re.compile(r"\b(?:us(?:e|es|ed|ing)|utili[sz]\w*|employ\w*|rel(?:y|ies) on|adopt\w*)\b")
 _AVOID = re.compile(r"\bavoid\w*")
 _UNIVERSAL = re.compile(r"\b(?:all|every|each|any|always|everything|everywhere|entire|whole)\b")
 _ONLY = re.compile(r"\b(?:only|exclusively|solely|purely|nothing but)\b")
+_ALONE = re.compile(r"\W*only ([^,;.\x02]{1,40}?) (?:may|can|must|shall|should|is|are)\b")
 _OFFER = re.compile(
-    r"\b(?:support\w*|accept\w*|allow\w*|integrat\w*|compatible|import\w*|export\w*|read|reads|"
-    r"pars\w*|connect\w*|offer\w*|works? with|such as|tested|including|available|interoperat\w*)\b"
+    r"\b(?:support\w*|accept\w*|allow\w*|integrat\w*|compatible|(?:im|ex)port(?:s|ed|ing)?|reads?|"
+    r"pars(?:es?|ed|ing)|connect\w*|offer\w*|works? with|such as|tested|including|available|"
+    r"interoperat\w*)\b"
 )
 _EXCEPT = re.compile(
     r"\b(?:except(?: for| in| when)?|unless|other than|apart from|excluding|save for|besides)\b(.*)"
@@ -230,9 +94,11 @@ def _claim(text: str, around: frozenset[str], *, is_dropped: bool) -> Claim:
     negations = len(_NEGATIVE.findall(_COMPARED.sub(" ", _main_clause(bare))))
     is_ban = (negations % 2 == 1) != is_dropped
     force = Force.MAY if had_no_need else _force(bare, is_ban=is_ban)
-    affirmed = _NEGATIVE.sub(" ", bare)
+    affirmed = " ".join(_NEGATIVE.sub(" ", bare).split())
     sides, without_sides = sides_of(text if had_no_need else affirmed, is_ban=is_ban)
     choices, slots, affirmed = _choices(affirmed)
+    if choices:
+        affirmed = _RELATIVE.sub(" ", affirmed)
     measures = _measures(text, around, is_allowed=force is Force.MAY)
     return Claim(
         frozenset(stems(affirmed)) | around,
@@ -241,7 +107,7 @@ def _claim(text: str, around: frozenset[str], *, is_dropped: bool) -> Claim:
         choices,
         measures,
         sides,
-        about=(frozenset(stems(without_sides)) - IDLE) | around if sides else around,
+        about=_bearer(without_sides) | around if sides else around,
         exceptions=exceptions,
         is_universal=_UNIVERSAL.search(text) is not None,
         is_only=_ONLY.search(text) is not None,
@@ -249,10 +115,43 @@ def _claim(text: str, around: frozenset[str], *, is_dropped: bool) -> Claim:
         is_dropped=is_dropped,
         is_said=_SAID.search(text) is not None,
         is_use=_USE.search(text) is not None,
+        is_need=_NEED.search(bare) is not None,
+        is_without=_WITHOUT.search(text) is not None,
+        is_waived=bool(had_no_need),
+        first="" if _PASSIVE.search(text) else next(stems(affirmed), ""),
+        core=_core(affirmed),
+        only=frozenset(stems(alone[1])) if (alone := _ALONE.match(text)) else frozenset(),
+        banned=frozenset(stems(_after_negation(text))) if is_ban else frozenset(),
+        subject=_subject(affirmed, slots) if choices else frozenset(),
         negations=len(_NEGATIVE.findall(text)),
         is_vague=_VAGUE.search(text) is not None,
         slots=slots,
     )
+
+
+def _bearer(text: str) -> frozenset[str]:
+    """What has a property: in a text without the words for it."""
+    words = frozenset(stems(text)) - (IDLE - {"run"}) - PASSED_ON
+    return words - ANY_PART if _UNIVERSAL.search(text) else words
+
+
+def _core(text: str) -> frozenset[str]:
+    """Of "log every access to personal data" only log and access; with none before it, of all."""
+    text = _ABLE_TO.sub(" ", text)
+    return frozenset(stems(_PREPOSITION.split(text)[0])) or frozenset(stems(text))
+
+
+def _after_negation(text: str) -> str:
+    last = max((found.end() for found in _NEGATIVE.finditer(text)), default=0)
+    return text[last:]
+
+
+def _subject(text: str, slots: frozenset[str]) -> frozenset[str]:
+    """The first words before a name, a verb of ours or a preposition that mean something."""
+    for piece in _SUBJECT_END.split(text):
+        if found := frozenset(stems(piece)) - slots - IDLE:
+            return found
+    return frozenset()
 
 
 def _main_clause(text: str) -> str:
@@ -274,6 +173,7 @@ _NAMED = re.compile(
     rf"{OPEN}([^{CLOSE}]*){CLOSE}(?: v?(?P<version>\d+(?:\.\d+){{0,3}})(?![\d%]| ?(?:ms|%))"
     r"(?P<later>\+| ?(?:or|and) (?:later|newer|above|higher|up)| ?\+)?)?"
 )
+_SUBJECT_END = re.compile(rf"{OPEN}[^{CLOSE}]*{CLOSE}|{_PREPOSITION.pattern}|{MODAL.pattern}|:")
 _FLOOR = re.compile(r"(?:at least|minimum|>=|≥|from)(?: version)? ?\Z")
 
 
@@ -312,30 +212,30 @@ _BOUNDARY = re.compile(r"[,;]| and | but | while | whereas ")
 
 def _measures(text: str, around: frozenset[str], *, is_allowed: bool) -> tuple[Measure, ...]:
     """Each quantity with the words of its own clause, and those of clauses that have none."""
-    plain = in_digits(_NAMED.sub(r" \1 ", text))
-    found = quantities_in(plain, is_allowed=is_allowed)
+    digits = in_digits(_NAMED.sub(r" \1 ", text))
+    found = quantities_in(digits, is_allowed=is_allowed)
     if not found:
         return ()
     taken = [(each.start, each.end) for each in found]
     cuts = [0]
     cuts += [
         match.start()
-        for match in _BOUNDARY.finditer(plain)
+        for match in _BOUNDARY.finditer(digits)
         if not any(start < match.start() < end for start, end in taken)
     ]
-    clauses = list(zip(cuts, [*cuts[1:], len(plain)], strict=True))
-    core = set(stems(_main_clause(plain)))
+    pieces = list(zip(cuts, [*cuts[1:], len(digits)], strict=True))
+    core = set(stems(_main_clause(digits)))
     shared: set[str] = set()
-    for start, end in clauses:
+    for start, end in pieces:
         if not any(start <= each.start < end for each in found):
-            shared |= set(stems(plain[start:end]))
+            shared |= set(stems(digits[start:end]))
     measures = []
     for each in found:
-        start, end = next(clause for clause in clauses if clause[0] <= each.start < clause[1])
-        own = f"{plain[start : each.start]} {plain[each.end : end]}"
+        start, end = next(piece for piece in pieces if piece[0] <= each.start < piece[1])
+        own = f"{digits[start : each.start]} {digits[each.end : end]}"
         units = set(stems(each.dimension.removesuffix(" each second")))
-        said = (set(stems(own)) | shared) - units - IDLE or set(stems(plain)) - units - IDLE
+        said = (set(stems(own)) | shared) - units - IDLE or set(stems(digits)) - units - IDLE
         if not said or said & core:  # else it only says when something else holds
-            about = frozenset(SAME_MEASURE.get(stem, stem) for stem in said)
-            measures.append(Measure(each, about | around))
+            about = frozenset(measured(stem, is_time=each.dimension == TIME) for stem in said)
+            measures.append(Measure(each, about | around, is_allowed))
     return tuple(measures)

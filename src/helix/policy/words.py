@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from helix.policy.quantities import singular
@@ -58,6 +58,20 @@ _ENDINGS = (
     *("edly", "ied", "ies", "ed", "ers", "es", "ly", "s", "e", "y"),
 )
 _SHORTEST = 3
+_NOUN_ENDING, _SHORTEST_VERB = "al", 5
+_SAME_WORDS = """
+    change alter edit modify
+    delete destroy erase purge remove wipe
+    keep archive persist retain save store
+    show display see view visible
+    update refresh sync synchronise synchronize
+    send deliver forward transmit
+    start begin launch
+    write emit output print
+    stop halt
+    notify inform alert
+    make create generate produce
+"""
 _IDLE_WORDS = """
     act after amount appear arriv averag big carr com complet current deliver done drop exact
     exist expect finish get giv given go guarante handl happen hav high hold large larg last
@@ -67,6 +81,10 @@ _IDLE_WORDS = """
 """
 IDLE = frozenset(_IDLE_WORDS.split())
 """Stems that say nothing of what a quantity or a property belongs to."""
+PASSED_ON = frozenset({"show", "updat"})
+"""Stems of how news of something spreads: when it does says the same of each."""
+ANY_PART = frozenset({"host", "instanc", "machin", "nod", "process", "replica", "server", "worker"})
+"""Stems that stand for every part of a system, where all of them are meant."""
 SAME_MEASURE = {
     "latenc": "respons",
     "respond": "respons",
@@ -100,24 +118,42 @@ def stems(text: str) -> Iterator[str]:
 
 def as_said(found: Iterable[str], text: str) -> list[str]:
     """Stems as the words that a text has for them, for a person to read."""
-    words = {_measured(_stem(word)): word for word in reversed(_WORD.findall(text.lower()))}
-    return sorted({words.get(_measured(stem), stem) for stem in found})
+    words = {measured(_stem(word)): word for word in reversed(_WORD.findall(text.lower()))}
+    return sorted({words.get(measured(stem), stem) for stem in found})
 
 
-def _measured(stem: str) -> str:
-    return SAME_MEASURE.get(stem, stem)
+def measured(stem: str, *, is_time: bool = False) -> str:
+    """What is available for 30 days is kept for so long; for 99 % of the time it is up."""
+    same = SAME_MEASURE.get(stem, stem)
+    return "retent" if is_time and same == "uptim" else same
+
+
+def _stem(word: str) -> str:
+    """What is left without the ending; words for one thing have one stem."""
+    return _same_words().get(bare := _bare_stem(word), bare)
+
+
+@cache
+def _same_words() -> dict[str, str]:
+    """Each stem with that of the first word of its line."""
+    lines = [[*map(_bare_stem, line.split())] for line in _SAME_WORDS.strip().splitlines()]
+    return {stem: first for first, *others in lines for stem in others}
 
 
 @lru_cache(maxsize=20_000)
-def _stem(word: str) -> str:
+def _bare_stem(word: str) -> str:
     """What is left without the ending: process, processing and processed are one word."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     word = singular(word) if len(word) > _SHORTEST else word
+    if word.endswith(_NOUN_ENDING) and len(word) >= _SHORTEST_VERB + len(_NOUN_ENDING):
+        return word.removesuffix(_NOUN_ENDING)  # removal, approval
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST and word[-2:] != "ss":
             word = word.removesuffix(ending)
             break
+    if len(word) > _SHORTEST and word.endswith("y"):  # copying, delayed
+        word = word[:-1]
     if len(word) > _SHORTEST and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
     return word
