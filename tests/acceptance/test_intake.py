@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.attempts import CLEAN
+from tests.support.documents import DESIGN, SEED
 from tests.support.runs import CLEAN_REVIEW
 from tests.support.shops import CHANGE, Shop, make_shop
 from tests.support.stub_agents import polished
@@ -124,3 +125,20 @@ def test_an_agent_that_does_nothing_closes_nothing(tmp_path: Path):  # I-6, T-17
     shop.drain("--max-attempts", "1", code=4)
     assert landed(shop) == []
     assert shop.rows()[asked["beads"][1]["id"]]["status"] == "blocked"
+
+
+def test_a_run_goes_on_once_the_documents_agree_again(tmp_path: Path):  # I-5
+    rule = "# D\n\n[[US-001]]\n\n## Constraints\n\n- The store must {}use SQLite.\n"
+    one, other = (f"{DESIGN}/technical-designs/TD-{n}.md" for n in ("001-first-design", "002-x"))
+    files = {**SEED, one: rule.format(""), other: rule.format("not ")}
+    shop = staffed(make_shop(tmp_path / "w", files))
+    (conflict,) = (
+        bead["id"]
+        for bead in shop.ask(CHANGE, "--autonomy", "high", code=4)["beads"]
+        if bead["role"] == "escalation"
+    )
+    assert f"{conflict} is a conflict that no authority settles" in shop.drain(code=4).err
+    shop.put({other: rule.format("")})
+    shop.commit("the second design gives way")
+    assert f"{conflict} is closed: TD-001 and TD-002 agree again" in shop.drain(code=0).err
+    assert shop.rows()[conflict]["status"] == "closed"

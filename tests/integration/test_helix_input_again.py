@@ -128,6 +128,25 @@ def test_what_is_open_comes_with_what_to_type(torn: Shop):  # I-4, C-3
     assert torn.rows()[conflict["id"]]["status"] == "closed"
 
 
+def test_what_to_type_survives_a_shell_whatever_a_file_is_called(tmp_path: Path):  # I-4, C-3
+    odd = f"{DESIGN}/Prices (new) & other's.md"
+    shop = make_shop(tmp_path / "w", {**SEED, odd: "# Shelves\n\nShelves are of wood.\n"})
+    done = shop.helix("input", "make shelves wider", code=4)
+    hint = next(line for line in done.err.splitlines() if "answer: " in line)
+    _, *words = shlex.split(hint.partition("answer: ")[2].partition("; or")[0])
+    assert shop.helix(*words).code == 0
+    (question,) = (row for row in shop.rows().values() if "kind:escalation" in row["labels"])
+    assert question["status"] == "closed"
+    assert shlex.split(question["description"].rpartition("answer: ")[2])[1:] == words
+
+
+def test_without_a_tracker_nothing_is_looked_at_and_nothing_left_behind(tmp_path: Path):  # I-11
+    shop = make_shop(tmp_path / "w")
+    shop.run("/bin/rm", "-rf", ".ddx")
+    assert "has no tracker yet" in shop.helix("input", CHANGE, code=1).err
+    assert not (shop.root / ".ddx").exists()
+
+
 def test_a_mistyped_answer_is_not_taken_for_one(torn: Shop):  # I-4
     asked = torn.ask(REPLACE, "--answer", "hit:TD-01=yes", code=4)
     assert asked["remarks"] == ["nothing was asked by the id hit:TD-01"]

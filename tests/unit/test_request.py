@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ddx.errors import UsageError
+from helix.policy.questions import ask_intent
 from helix.policy.request import LONGEST_REQUEST, Intent, parse_request
 
 NEW, CHANGE, DEFECT = Intent.NEW_CAPABILITY, Intent.CHANGE, Intent.DEFECT
@@ -43,6 +44,51 @@ def test_a_sentence_has_one_intent(text, intent):  # I-2
 def test_a_sentence_without_a_telling_word_is_a_guess_and_says_so():  # I-2, I-4
     wish = parse_request("login throttling")
     assert (wish.intent, wish.is_guess) == (NEW, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "benutze Postgres statt SQLite, und zwar für alle Nutzer",
+        "will eine Preisliste",
+        "Die Liste ist leer, wenn man sie neu lädt",
+        "ajoute une liste des prix pour les clients",
+        "use postgres em vez de sqlite",
+        "añade una lista para los clientes",
+        "voeg een lijst van prijzen toe",
+        "Добавь список цен",
+        "価格表を追加して",
+    ],
+)
+def test_a_sentence_in_another_language_is_a_guess_whatever_its_words_look_like(text):  # I-2, I-4
+    wish = parse_request(text)
+    assert (wish.intent, wish.is_guess, wish.is_foreign) == (NEW, True, True)
+    assert "English" in ask_intent(wish).why
+
+
+@pytest.mark.parametrize("text", ["was kostet das?", "価格表はどこですか？", "où est la liste?"])
+def test_a_question_mark_means_the_same_everywhere(text):  # I-2
+    assert parse_request(text).intent is QUESTION
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rename the column de to german",
+        "add El Paso to the list of cities",
+        "support UTF-8 names such as 東京 in the search",
+        "login throttling",
+        "use postgres instead of sqlite",
+        "translate the page La Carte",
+        "fix naïve café résumé parsing",
+        "cache La Liga scores",
+        "disable DES",
+        "hide de-duplicated rows",
+        "2024",
+    ],
+)
+def test_foreign_names_do_not_make_a_sentence_foreign(text):
+    assert not parse_request(text).is_foreign
 
 
 def test_terms_are_what_it_is_about_and_at_most_twenty():  # I-2

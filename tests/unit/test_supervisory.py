@@ -21,8 +21,12 @@ from ddx.supervision import StopRequest
 from ddx.testing import FakeClock, make_repo
 from ddx.tracker.lifecycle import Ending, close
 from ddx.tracker.model import Row
+from ddx.tracker.updating import Patch, update
+from helix.actions.requests import BASIS as INTAKE_BASIS
 from helix.actions.supervisory import Done, Subject, acquire, find_done, remember_done, state_of
+from helix.actions.upstream import SEEN
 from helix.desk import Agent, Desk
+from helix.policy.speculation import BASIS as SPECULATION_BASIS
 from helix.prompts import find_pages
 from helix.settings import read_helix_settings
 
@@ -230,3 +234,11 @@ def test_the_state_is_of_commits_and_of_the_queue_alone(tmp_path: Path) -> None:
     git(str(tmp_path), "add", "notes.txt")
     git(str(tmp_path), "commit", "--quiet", "-m", "notes")
     assert state_of(desk.site) != state
+
+
+def test_a_mark_of_who_has_looked_makes_no_other_queue(tmp_path: Path) -> None:  # A-4, S-14
+    desk = make_desk(tmp_path, bead("app-9"))
+    state = state_of(desk.site)
+    patch = Patch(dict.fromkeys((SEEN, SPECULATION_BASIS, INTAKE_BASIS), "x"))
+    desk.site.tracker.change(lambda view, now: update(view, "app-9", patch, now=now, by="helix"))
+    assert state_of(desk.site) == state

@@ -16,7 +16,6 @@ from ddx.graph.stale import staleness
 from ddx.text import cut, shown_on_one_line
 from ddx.tracker.codec import decode
 from ddx.tracker.model import (
-    CLAIM_KEYS,
     FINISHED,
     labels_of,
     link_of,
@@ -30,6 +29,7 @@ from ddx.values import changed, value
 from helix.actions.model import Ended, Pass
 from helix.actions.scope import resolve_scope
 from helix.policy.model import Answer, Checked
+from helix.policy.passing import PASSING
 from helix.policy.routing import known_by_state
 from helix.policy.trailers import TRAILERS, Found, Unreadable, read_trailer
 from helix.prompts import prompt_for
@@ -52,11 +52,6 @@ MOST_KEPT = 200
 _MOST_LISTED = 150
 _LONGEST_TITLE = 100
 _NO_DOCUMENTS = frozenset({"code", "test"})
-_BOOKKEEPING = frozenset(
-    {"updated_at", "events", "owner", "attempts", "retry-after", "blocked-basis", *CLAIM_KEYS}
-    | {"polished-upstream"}
-)
-"""What tells who worked on a bead and when: no answer depends on it."""
 
 
 @value
@@ -156,7 +151,7 @@ def state_hash(site: Site, scope: Scope) -> str:
 def _hash(seen: _Seen, scope: Scope) -> str:
     found = hashlib.sha256(f"{scope.kind} {scope.text}\0".encode("utf-8", "surrogatepass"))
     for row in seen.rows.values():
-        kept = {name: said for name, said in sorted(row.items()) if name not in _BOOKKEEPING}
+        kept = {name: said for name, said in sorted(row.items()) if name not in PASSING}
         found.update(to_bytes(kept) + b"\0")
     for bead_id in seen.finished:
         found.update(f"{bead_id}\0".encode("utf-8", "surrogatepass"))

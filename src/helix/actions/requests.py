@@ -29,6 +29,7 @@ from ddx.values import changed, value
 from helix.actions.filing import file_drafts
 from helix.actions.series import Series
 from helix.policy.parts import ESCALATION, NEW, REQUEST
+from helix.policy.speculation import basis_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,8 +50,10 @@ REQUEST_KEY, PART_KEY, ANSWER_KEY = "intake-request", "intake-part", "intake-ans
 """On a bead: which request it belongs to, which part of it it is, what a person answered."""
 
 CONFLICT = "conflict:"
-_SHARED = (CONFLICT, "gap:")
+SHARED = (CONFLICT, "gap:")
 """Parts that are the same whichever request met them."""
+BASIS = "intake-basis"
+"""On the bead of such a part: a mark of what it said when it was filed."""
 _REFUSALS = ("was not filed", "does not wait for")
 
 
@@ -138,7 +141,7 @@ class _Filing:
             changed(
                 part.draft,
                 depends_on=tuple(self._known.get(key, key) for key in part.draft.depends_on),
-                marks={REQUEST_KEY: self._wish.key, PART_KEY: part.key},
+                marks={**part.draft.marks, REQUEST_KEY: self._wish.key, PART_KEY: part.key},
             )
             for part in fresh
         ]
@@ -149,6 +152,9 @@ class _Filing:
             raise Refused(f"nothing was filed: {listed(refused)}")
         self._created += made.values()
         self._known |= made
+        for bead_id in (bead for key, bead in made.items() if key.startswith(SHARED)):
+            patch = Patch({BASIS: said_by(self.series.row(bead_id))})
+            self.series.add(update(self.series, bead_id, patch, now=self.series.now, by=RUNNER))
 
     def _draw_id(self) -> str:
         return f"{self._prefix}-{os.urandom(4).hex()}"
@@ -182,7 +188,7 @@ class _Filing:
 
     def _answer(self, key: str, said: bool) -> str:
         """The escalation is closed by its answer; a refused conflict stays for a person."""
-        part = key if key.startswith(_SHARED) else f"question:{key}"
+        part = key if key.startswith(SHARED) else f"question:{key}"
         bead_id = self._known.get(part, "")
         if not bead_id or (part == key and not said):
             return ""
@@ -200,6 +206,11 @@ def _below(part: Part, above: str) -> Part:
     return changed(part, draft=changed(part.draft, parent=above)) if above else part
 
 
+def said_by(row: Row) -> str:
+    """A mark of what the bead says, however urgent somebody finds it."""
+    return basis_of({name: given for name, given in row.items() if name != "priority"})
+
+
 def known_parts(snapshot: Snapshot, request: str) -> dict[str, str]:
     """By part, the bead that says it: open, below an open request, or a conflict long settled."""
     found: dict[str, str] = {}
@@ -209,7 +220,7 @@ def known_parts(snapshot: Snapshot, request: str) -> dict[str, str]:
             continue
         row = decode(snapshot.line(n))
         part = text_of(row, PART_KEY)
-        if part and (text_of(row, REQUEST_KEY) == request or part.startswith(_SHARED)):
+        if part and (text_of(row, REQUEST_KEY) == request or part.startswith(SHARED)):
             found.setdefault(part, columns.ids[n])
     for child in snapshot.children(found.get(REQUEST, "")) if REQUEST in found else ():
         row = snapshot.row(child)

@@ -21,7 +21,6 @@ from ddx.tracker.drafting import create
 from ddx.tracker.events import event, with_event
 from ddx.tracker.lifecycle import unclaim
 from ddx.tracker.model import (
-    CLAIM_KEYS,
     FINISHED,
     RUNNER,
     events_of,
@@ -37,6 +36,7 @@ from ddx.tracker.working import Changes, Working
 from ddx.values import value
 from helix.actions.filing import id_maker
 from helix.actions.scope import REPO
+from helix.policy.passing import PASSING
 from helix.policy.recovery import Leave, claim_of, judge_claim
 
 if TYPE_CHECKING:
@@ -56,11 +56,6 @@ WORD_KEY = "pass-word"
 
 _LONGEST_TITLE = 160
 _LONGEST_LABEL = 120
-_PASSING = frozenset(
-    {"updated_at", "events", "owner", "attempts", "retry-after", "blocked-basis", *CLAIM_KEYS}
-    | {"polished-upstream"}
-)
-"""What says who worked on a bead and when, and nothing of what is to be done."""
 _OURS = (".ddx/", ".helix/", ".helix-logs/")
 
 
@@ -165,7 +160,7 @@ def state_of(site: Site) -> str:
             found.update(f"{entry.blob} {entry.path}\0".encode("utf-8", "surrogateescape"))
     for row in site.tracker.snapshot().rows():
         if KIND not in labels_of(row):
-            kept = {name: said for name, said in sorted(row.items()) if name not in _PASSING}
+            kept = {name: said for name, said in sorted(row.items()) if name not in PASSING}
             found.update(to_bytes(kept) + b"\0")
     return found.hexdigest()
 

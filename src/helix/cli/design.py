@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ddx.console.spec import Command, Flag
-from ddx.errors import UsageError
 from helix.cli.opening import SCOPE
-from helix.cli.writing import FLAGS, carry_out
+from helix.cli.writing import FLAGS, carry_out, require_rounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,9 +15,7 @@ def run(*, scope: str | None, rounds: int | None, **given: Any) -> int:
     from helix.actions.design import ROUNDS, order_design
     from helix.actions.scope import REPO
 
-    most = ROUNDS if rounds is None else rounds
-    if most < 1:
-        raise UsageError(f"--rounds must be above 0, not {most}")
+    most = require_rounds(rounds, usual=ROUNDS)
     return carry_out(lambda desk: order_design(desk, scope or REPO, rounds=most), **given)
 
 

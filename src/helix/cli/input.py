@@ -169,6 +169,7 @@ def _open(orders: Orders) -> Place:
         approve=approval(project, tell=tell),
     )
     settings = read_settings(project, clock=SYSTEM_CLOCK)
+    tracker.snapshot()  # where there is none, nothing is looked for and no cache is made
     return Place(project, settings, tracker, slider, SYSTEM_CLOCK)
 
 
@@ -208,9 +209,20 @@ def _taken_in(place: Place, wish: Wish, orders: Orders) -> Taken:
     settled = settle(case, answers)
     settled = changed(settled, parts=tuple(advised(part, advice) for part in settled.parts))
     done = None if orders.dry_run else file_request(place, wish, settled)
+    over = [] if orders.dry_run else _reconciled(place)
     vain = [f"nothing was asked by the id {it}" for it in unasked(case, orders.answers)]
-    remarks = (*case.remarks, *advice.remarks, *vain)
+    remarks = (*case.remarks, *advice.remarks, *over, *vain)
     return Taken(wish, place.slider.autonomy, case, settled, done, remarks)
+
+
+def _reconciled(place: Place) -> list[str]:
+    """Conflicts and gaps that are over since the documents were changed (I-5)."""
+    from ddx.graph.cache import load_graph
+    from helix.actions.reconciling import close_settled
+
+    graph = load_graph(place.project, place.settings.document_roots, clock=place.clock)
+    settled = close_settled(place.project, place.tracker, graph)
+    return [f"{it.bead} is closed: {it.reason}" for it in settled]
 
 
 def _advice(orders: Orders, wish: Wish, case: Case) -> Advice:

@@ -7,7 +7,7 @@ from ddx.text import cut, listed
 from ddx.tracker.model import blockers_of, is_eligible, labels_of, link_of, text_of
 from helix.cli.control import tell
 from helix.policy.intake import MOST_CONFLICTS
-from helix.policy.questions import said, typed_again
+from helix.policy.questions import said, typed_yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def _show_one(taken: Taken, *, dry_run: bool) -> None:
 def _tell_next(taken: Taken, settled: Settled) -> None:
     """What to type where a person must act (C-3)."""
     if settled.questions:
-        first = settled.questions[0].key
-        tell(f"answer: {typed_again(taken.wish)} --answer {first}=yes; or all by default: --yes")
+        again = typed_yes(taken.wish, settled.questions[0].key)
+        tell(f"answer: {again}; or all by default: --yes")
     if settled.is_stopped:
         tell("change one of the two documents, then give the request again: its path waits")
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from ddx.console.screen import answer, say
 from ddx.console.spec import Command, Flag
-from ddx.errors import UsageError
 from ddx.text import listed
 from helix.cli.control import tell
 from helix.cli.opening import REHEARSABLE, SCOPE, open_desk, show_question, untouched_desk
+from helix.cli.writing import require_rounds
 
 FAILED = 1
-MOST_ROUNDS = 50
 
 
 def run(
@@ -26,9 +25,7 @@ def run(
     from helix.actions.polish import ROUNDS, polish, polish_prompt
     from helix.actions.scope import resolve_scope
 
-    if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
-        raise UsageError(f"--rounds must be from 1 to {MOST_ROUNDS}, not {rounds}")
-    most = rounds or ROUNDS
+    most = require_rounds(rounds, usual=ROUNDS)
     if dry_run:
         desk = untouched_desk(agent=agent, model=model, effort=effort)
         about = resolve_scope(desk.site, scope or "")

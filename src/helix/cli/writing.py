@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ddx.console.screen import answer, say
+from ddx.errors import UsageError
 from ddx.text import listed
 from helix.cli.opening import REHEARSABLE, open_desk, show_question, untouched_desk
 
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
     from helix.desk import Desk
 
 FLAGS = REHEARSABLE
+MOST_ROUNDS = 50
+
+
+def require_rounds(given: int | None, *, usual: int) -> int:
+    """How often an agent goes over the same thing in one pass; without end is no answer."""
+    rounds = usual if given is None else given
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise UsageError(f"--rounds must be from 1 to {MOST_ROUNDS}, not {rounds}")
+    return rounds
 
 
 def carry_out(

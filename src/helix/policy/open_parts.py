@@ -9,7 +9,7 @@ from helix.policy.conflicts import REQUEST as BY_REQUEST
 from helix.policy.conflicts import Clash
 from helix.policy.drafts import Draft, clean_title
 from helix.policy.parts import ESCALATION, GAP, Part, asked, labels, paragraphs
-from helix.policy.questions import conflict_key, said, typed_again
+from helix.policy.questions import conflict_key, said, typed_yes
 
 if TYPE_CHECKING:
     from helix.policy.conflicts import Conflict
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from helix.policy.questions import Question
     from helix.policy.request import Wish
 
+CONFLICT_REQUEST = "conflict-request"
+"""On a bead: the request that a document stands against, in its own words."""
 _WAITS = "a person settles it"
+_BY_HAND = "then close this bead"
 
 
 def conflict_part(conflict: Conflict, wish: Wish, *, area: str) -> Part:
@@ -25,6 +28,7 @@ def conflict_part(conflict: Conflict, wish: Wish, *, area: str) -> Part:
     is_physics = conflict.clash is Clash.PHYSICS
     one, other = conflict.one, conflict.other
     documents = [it.document for it in (one, other) if it.section != BY_REQUEST]
+    asked_for = [it.text for it in (one, other) if it.section == BY_REQUEST]
     settled = f"{conflict.winner} has more authority: work goes on by it."
     unsettled = "Neither has more authority: nothing that follows from either is built until then."
     own = (f"conflict:{conflict.clash}",)
@@ -36,16 +40,17 @@ def conflict_part(conflict: Conflict, wish: Wish, *, area: str) -> Part:
             f"{said(other)}.",
             unsettled if is_physics else settled if conflict.winner else "",
             f"Met by a request: {wish.text}",
-            "To settle it, change one of the two, then close this bead.",
+            "To settle it, change one of the two and commit it: the next look closes this bead.",
             ""
             if is_physics
             else f"Or let {conflict.winner or one.document} have the last word: "
-            f"{typed_again(wish)} --answer {conflict_key(conflict)}=yes",
+            f"{typed_yes(wish, conflict_key(conflict))}",
         ),
         labels=(*labels("frame", ESCALATION, area), *own),
         priority=1 if is_physics else 2,
         spec_id="".join(documents[:1]),
         refs=tuple(dict.fromkeys(documents[1:])),
+        marks={CONFLICT_REQUEST: asked_for[0]} if asked_for else {},
         held=_WAITS,
     )
     return Part(draft.key, ESCALATION, draft, tuple(documents), name="a conflict")
@@ -53,15 +58,15 @@ def conflict_part(conflict: Conflict, wish: Wish, *, area: str) -> Part:
 
 def gap_part(missing: Missing, wish: Wish, *, area: str) -> Part:
     where = f"{missing.path}:{missing.line}: " if missing.path else ""
-    mark = hashlib.sha256(f"{missing.path} {missing.what}".encode()).hexdigest()[:12]
     draft = Draft(
-        f"gap:{mark}",
+        gap_key(missing.path, missing.what),
         clean_title(f"Gap: {missing.what}"),
         paragraphs(
             f"{where}{missing.what}.",
             f"Met by a request: {wish.text}",
-            "Write the document, or take the name away, then close this bead. Until then others go "
-            "on as if it said nothing.",
+            "Write the document, or take the name away; "
+            + ("once it is committed, the next look closes this bead" if where else _BY_HAND)
+            + ". Until then others go on as if it said nothing.",
         ),
         labels=labels("frame", GAP, area),
         paths=(missing.path,) if missing.path else (),
@@ -70,8 +75,12 @@ def gap_part(missing: Missing, wish: Wish, *, area: str) -> Part:
     return Part(draft.key, GAP, draft, name="a gap")
 
 
+def gap_key(path: str, what: str) -> str:
+    """The same wherever in the document the name stands."""
+    return f"{GAP}:{hashlib.sha256(f'{path} {what}'.encode()).hexdigest()[:12]}"
+
+
 def question_part(question: Question, wish: Wish, *, area: str) -> Part:
-    again = f"{typed_again(wish)} --answer {question.key}=yes"
     draft = Draft(
         f"question:{question.key}",
         clean_title(question.what),
@@ -80,7 +89,8 @@ def question_part(question: Question, wish: Wish, *, area: str) -> Part:
             f"Why it is asked: {question.why}.",
             f"Yes: {question.yes}.",
             f"No: {question.no}.",
-            f"To answer, give the same request again with the answer: {again}",
+            f"To answer, give the same request again with the answer: "
+            f"{typed_yes(wish, question.key)}",
         ),
         labels=labels("frame", ESCALATION, area),
         held=_WAITS,

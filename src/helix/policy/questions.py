@@ -28,6 +28,8 @@ _READS_AS = {
     Intent.DEFECT: "a defect",
     Intent.QUESTION: "a question",
 }
+_NO_VERB = "no word of it says whether something is to be added, changed, replaced or mended"
+_FOREIGN = "it does not seem to be English, and what it wants is read in English only"
 _LONGEST_TEXT = 200
 
 
@@ -50,6 +52,11 @@ def typed_again(wish: Wish) -> str:
     """The same request as a command line; a long one is not worth copying."""
     again = quote(wish.text) if wish.short == wish.text else '"..."'
     return f"helix input {again}"
+
+
+def typed_yes(wish: Wish, key: str) -> str:
+    """The same request with a question answered; ids of documents may hold anything."""
+    return f"{typed_again(wish)} --answer {quote(f'{key}=yes')}"
 
 
 def ask_start(wish: Wish, parts: Sequence[Part]) -> Question:
@@ -79,9 +86,9 @@ def ask_intent(wish: Wish) -> Question:
     return Question(
         "intent",
         f"Is {wish.short!r} {_READS_AS[wish.intent]}?",
-        "no word of it says whether something is to be added, changed, replaced or mended",
+        _FOREIGN if wish.is_foreign else _NO_VERB,
         f"it is taken for {_READS_AS[wish.intent]}",
-        "nothing is filed; say it with a verb, such as add, change, replace or fix",
+        "nothing is filed; say it in English with a verb, such as add, change, replace or fix",
     )
 
 

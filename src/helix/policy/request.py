@@ -11,10 +11,12 @@ from ddx.graph.terms import terms_of
 from ddx.text import cut, require_clean
 from ddx.values import value
 from helix.policy.drafts import identity
+from helix.policy.language import is_foreign
 
 MOST_TERMS = 20
 LONGEST_REQUEST = 4000
 _SHORT = 100
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 
 class Intent(StrEnum):
@@ -36,6 +38,8 @@ class Wish:
     terms: tuple[str, ...] = ()
     is_guess: bool = False
     """No word of it says what is wanted: the intent is the likeliest one."""
+    is_foreign: bool = False
+    """It does not seem to be English, so none of its words is taken for one that we know."""
     replaced: tuple[str, ...] = ()
     """Of another technology: the terms of the one that is to go."""
 
@@ -127,9 +131,10 @@ def parse_request(text: str) -> Wish:
             f"a request has at most {LONGEST_REQUEST:,} characters, and this has {len(sentence):,}",
             hint="say what is wanted in a sentence, and put the rest into a document",
         )
-    intent, is_guess = _intent(sentence)
+    foreign = is_foreign(sentence)
+    intent, is_guess = _foreign_intent(sentence) if foreign else _intent(sentence)
     replaced = _replaced(sentence) if intent is Intent.REPLACE_TECHNOLOGY else ()
-    return Wish(sentence, intent, _terms(sentence)[:MOST_TERMS], is_guess, replaced)
+    return Wish(sentence, intent, _terms(sentence)[:MOST_TERMS], is_guess, foreign, replaced)
 
 
 def _terms(text: str) -> tuple[str, ...]:
@@ -140,6 +145,12 @@ def _replaced(sentence: str) -> tuple[str, ...]:
     found = _OLD.search(sentence)
     old = next(filter(None, found.groups()), "") if found else ""
     return _terms(old)[:MOST_TERMS]
+
+
+def _foreign_intent(sentence: str) -> tuple[Intent, bool]:
+    """Of another language only the mark of a question is understood."""
+    is_question = sentence.endswith(_QUESTION_MARKS)
+    return (Intent.QUESTION, False) if is_question else (Intent.NEW_CAPABILITY, True)
 
 
 def _intent(sentence: str) -> tuple[Intent, bool]:

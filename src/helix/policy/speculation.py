@@ -43,7 +43,7 @@ Judgement: TypeAlias = Note | Expire | None
 
 def judge_assumption(row: Row, *, label: str, ttl_days: int, now: str) -> Judgement:
     """What is to be done about a bead now; None: nothing."""
-    if status_of(row) != "open" or label not in labels_of(row) or _is_spoken_of(row):
+    if status_of(row) != "open" or label not in labels_of(row) or is_spoken_of(row):
         return None
     known = row.get(BASIS)
     first = "" if _was_touched(row) else basis_of(row)
@@ -66,7 +66,8 @@ def carried_over(before: Row, after: Row) -> Row:
     return {**after, BASIS: basis_of(after)}
 
 
-def _is_spoken_of(row: Row) -> bool:
+def is_spoken_of(row: Row) -> bool:
+    """Somebody besides helix has said something on it."""
     return any(text_of(it, "actor") not in ("", RUNNER) for it in events_of(row))
 
 
