@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -229,6 +230,17 @@ def test_a_failing_check_that_is_no_test_report_files_nothing(tmp_path):
     assert not shop.traced()
 
 
+def test_no_bead_is_proven_by_a_check_that_hides_its_failing_test(tmp_path):
+    """Its attempt would find that all is well, and close it."""
+    shop = make_shop(tmp_path, landed("app-1", f"{SUM} || true"), shop="SUM = 4\n")
+    (filed,) = shop.measure(code=1)["created"]
+    row = shop.rows()[filed]
+    assert "verify" not in row and row["execution-eligible"] is False
+    assert shop.measure(code=1)["updated"] == [filed]
+    shop.land(**{"shop.py": "SUM = 3\n"})
+    assert shop.measure()["closed"] == [filed]
+
+
 def test_one_command_runs_once_however_many_ask_for_it(tmp_path):
     count = "echo run >> ../count; true"
     shop = make_shop(tmp_path, *(landed(f"app-{n}", count) for n in range(3)))
@@ -345,6 +357,14 @@ def test_the_evidence_goes_where_the_caller_wants_it(tmp_path):
     assert json.loads(Path(found["path"]).read_text())["passed"]
 
 
+def test_no_check_is_run_for_evidence_that_could_not_be_kept(tmp_path):
+    shop = make_shop(tmp_path)
+    failed = shop.helix("measure", code=2, DDX_EVIDENCE_DIR=str(shop.root / "shop.py/proof"))
+    assert str(shop.root / "shop.py/proof") in failed.err
+    assert "unset DDX_EVIDENCE_DIR" in failed.err
+    assert not (shop.folder / "executions").exists()
+
+
 def test_secrets_in_a_report_are_masked(tmp_path):  # X-24
     case = "<testcase name='x'><failure>'$SHOP_TOKEN'</failure></testcase>"
     command = f'echo "<testsuite>{case}</testsuite>" > junit.xml; echo $SHOP_TOKEN; false'
@@ -378,7 +398,7 @@ def test_two_measures_at_once_file_no_bead_twice(tmp_path):
         )
         for _ in range(2)
     ]
-    assert [process.wait(60) for process in both] == [1, 1]
+    assert [process.wait(120) for process in both] == [1, 1]
     assert len(shop.traced()) == 1
 
 
@@ -395,7 +415,7 @@ def test_ctrl_c_leaves_nothing_running_and_nothing_changed(tmp_path):
     )
     wait_for(started.exists)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=120)
     assert (process.returncode, out.startswith(b"interrupted")) == (130, True)
     assert not list(shop.folder.rglob("measure.json"))
     assert shop.file.read_bytes() == before
@@ -440,6 +460,33 @@ def test_a_check_that_names_only_failures_is_asked_for_the_test_by_name(tmp_path
     found = shop.measure()
     assert (found["closed"], found["counts"]["passed"]) == ([created], 0)
     assert len(found["checks"]) == 1
+
+
+NODE_TEST = f"""\
+// {AT}spec-ref TD-001
+const {{test}} = require("node:test");
+const assert = require("node:assert");
+const {{SUM}} = require("../shop.js");
+test("starts", () => {{}});
+test("adds up (to 3)", () => assert.strictEqual(SUM, 3));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_a_test_whose_file_only_its_failure_names_is_closed_once_it_passes(tmp_path):
+    command = "node --test --test-reporter=tap"
+    shop = make_shop(tmp_path, landed("app-1", command))
+    shop.land(**{"test/sum.test.js": NODE_TEST, "shop.js": "exports.SUM = 4;\n"})
+    (filed,) = shop.measure(code=1)["created"]
+    row = shop.rows()[filed]
+    assert row["spec-id"] == "TD-001"
+    (again,) = row["verify"]
+    assert again.startswith(f"{command} ") and again.endswith(" test/sum.test.js")
+    assert shop.run("sh", "-c", again, code=None).code == 1
+    assert shop.measure(code=1)["updated"] == [filed]
+    shop.land(**{"shop.js": "exports.SUM = 3;\n"})
+    assert "# pass 1" in shop.run("sh", "-c", again).out
+    assert shop.measure()["closed"] == [filed]
 
 
 def test_to_say_the_same_as_a_document_upstream_is_no_conflict(tmp_path):

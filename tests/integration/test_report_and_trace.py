@@ -389,6 +389,56 @@ def test_a_bead_a_part_of_a_document_and_an_attempt_can_be_traced(shop: Shop):
     assert "names no document" in shop.trace("app-5")["remarks"][0]
 
 
+def test_a_file_is_there_because_of_its_commits(shop: Shop):
+    made = shop.trace("cart.txt")
+    commit = shop.rows()["app-1"]["closing_commit_sha"]
+    assert (made["subject"]["kind"], made["requirements"]) == ("file", ["FEAT-001", "prd"])
+    assert [node["kind"] for node in nodes(made["above"])][:3] == ["commit", "attempt", "bead"]
+    assert made["above"][0]["id"] == commit
+    assert shop.trace(str(shop.root / "cart.txt")) == shop.trace("./cart.txt") == made
+    notes = shop.trace("notes.txt")
+    assert (notes["requirements"], len(notes["above"])) == ([], 1)
+    assert notes["above"][0]["note"].endswith("without a bead")
+    assert "names a document" in notes["remarks"][0]
+
+
+def test_a_file_is_meant_as_it_is_typed_in_a_folder_below(shop: Shop):
+    typed = shop.run("sh", "-c", f"cd src && {HELIX} trace search.py --json").json
+    assert typed == shop.trace("src/search.py")
+    above = shop.run("sh", "-c", f"cd src && {HELIX} trace ../cart.txt --json").json
+    assert above == shop.trace("cart.txt")
+
+
+def test_a_file_with_a_tag_leads_to_all_commits_on_it(shop: Shop):
+    found = shop.trace("src/search.py")
+    assert (found["subject"]["kind"], found["requirements"]) == ("code", ["FEAT-003", "prd"])
+    subjects = [node["title"] for node in found["below"]]
+    assert subjects == ["search, by hand", "documents by hand"]
+
+
+def test_one_test_leads_to_its_document_and_to_the_bead_that_its_failing_made(tmp_path: Path):
+    name = "tests/test_cart.py::test_adds"
+    filed = bead("app-1", **{"spec-id": "FEAT-001", "failing-tests": [name]})
+    plain = make_workshop(tmp_path, filed, bead("app-2", **{"failing-tests": [f"{name}_more"]}))
+    shop = Shop(plain.root, home=plain.home)
+    for path, text in {
+        "docs/helix/01-frame/features/FEAT-001-cart.md": "# Cart\n",
+        "tests/test_cart.py": f"# {AT}spec-ref FEAT-001\n",
+    }.items():
+        (shop.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (shop.root / path).write_text(text)
+    shop.commit("a test")
+    found = shop.trace(name)
+    assert (found["subject"]["id"], found["requirements"]) == (name, ["FEAT-001"])
+    assert [node["kind"] for node in found["below"]] == ["bead", "commit"]
+    assert found["below"][0]["id"] == "app-1"
+
+
+def test_an_attempt_is_found_by_the_end_of_its_name_as_a_run_prints_it(shop: Shop):
+    attempt = shop.attempts()[0]
+    assert shop.trace(attempt.rpartition("-")[2]) == shop.trace(attempt)
+
+
 def test_a_bead_keeps_its_commits_when_the_records_are_gone(tmp_path: Path):  # C-9
     plain = make_workshop(tmp_path, writes("app-1", "a.txt"), writes("app-2", "b.txt"))
     shop = Shop(plain.root, home=plain.home)

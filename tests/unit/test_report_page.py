@@ -151,6 +151,25 @@ def test_gaps_are_marked_in_words_and_not_by_colour_alone():
     assert "failed: x" in text
 
 
+def test_a_requirement_whose_proof_fails_is_not_covered():
+    proofs = [Proof("bead", f"app-{n}", True) for n in range(5)]
+    row = Coverage("FEAT-1", "Sums", "feat", "a.md", ("TD-1",), ("TP-1",), tuple(proofs))
+    failing = changed(row, evidence=(*proofs, Proof("run", "EXEC-1", False)))
+    report = changed(hostile_report("x"), coverage=(row, failing))
+    assert [it.id for it in report.gaps] == ["FEAT-1"]
+    for text in (as_page(report), as_markdown(report)):
+        assert "1 of 2" in text
+        assert "failed: EXEC-1" in text  # also where only the first few are named
+        assert "failing" in text
+
+
+def test_a_column_in_which_nothing_stands_is_left_out():
+    report = hostile_report("x")
+    assert "<th>why</th>" in as_page(report)
+    quiet = tuple(changed(line, reason="") for line in report.lines)
+    assert "<th>why</th>" not in as_page(changed(report, lines=quiet))
+
+
 def test_the_same_numbers_stand_on_the_page_and_in_markdown():
     report = hostile_report("x")
     for number in ("1 of 8 beads landed", "67%", "$0.50", "at least: 1 of 4 calls did not say"):

@@ -171,7 +171,7 @@ def test_tap_tells_the_leaves_of_its_tree():
         "a # in the name # time=3ms": "passed",
     }
     rounds = cases_of(report)[2]
-    assert (rounds.group, rounds.file, rounds.line) == ("cart", "tests/cart.js", 12)
+    assert (rounds.group, rounds.fails_at, rounds.line) == ("cart", "tests/cart.js", 12)
     assert rounds.message == "wrong sum"
     assert report is not None and not report.problems
 
@@ -205,12 +205,18 @@ def test_tap_that_ends_early_says_so(text: str, problem: str):
 @pytest.mark.parametrize("place", ["location: 'a/b.js:3:7'", "at: Test.fn (a/b.js:3:7)"])
 def test_tap_of_node_says_the_place_in_one_line(place: str):
     (test,) = cases_of(parse_tap(f"1..1\nnot ok 1 - x\n  ---\n  {place}\n  ...\n"))
-    assert (test.file, test.line) == ("a/b.js", 3)
+    assert (test.fails_at, test.line, test.file) == ("a/b.js", 3, "")
+
+
+def test_a_message_in_a_block_of_yaml_begins_on_the_next_line():
+    text = "1..1\nnot ok 1 - x\n  ---\n  error: |-\n    Not equal:\n    3 !== 4\n  ...\n"
+    (test,) = cases_of(parse_tap(text))
+    assert test.message == "Not equal:"
 
 
 def test_tap_of_perl_says_the_place_in_a_comment():
     (test,) = cases_of(parse_tap("not ok 1 - x\n#   Failed test 'x'\n#   at t/a.t line 5.\n1..1\n"))
-    assert (test.file, test.line) == ("t/a.t", 5)
+    assert (test.fails_at, test.line) == ("t/a.t", 5)
 
 
 def test_a_plan_of_nothing_is_a_report_without_tests():

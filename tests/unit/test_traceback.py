@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ TREE = Tree(
         *("tests/test_cart.py", "backend/tests/test_pay.py", "tests/a/test_twin.py"),
         *("tests/b/test_twin.py", "src/test/java/com/acme/CartTest.java", "cart/cart_test.go"),
         *("cart/other_test.go", "checks/sum.py", "shop.py", "web/cart.test.ts"),
+        *("pay/src/test/java/com/acme/PayTest.java", "checks/com/acme/LooseTest.java"),
     ],
     root="/work/space",
 )
@@ -84,6 +86,14 @@ def test_where_two_files_could_be_meant_none_is():
     assert place(failed("x"), "python3 checks/sum.py shop.py").file == ""
 
 
+def test_many_tests_are_found_in_a_large_tree_without_looking_at_every_file():
+    tree = Tree(f"src/{n // 100}/part_{n}_test.go" for n in range(20_000))
+    begun = time.perf_counter()
+    for n in range(500):
+        locate(failed(f"x {n}", "a/b c"), tree, command="npx jest", read=lambda path: "")
+    assert time.perf_counter() - begun < 2
+
+
 def test_a_long_name_is_cut_and_stays_another_than_its_like():
     one, two = (place(failed("n" * 400 + end)).id for end in "ab")
     assert one != two and len(one) == len(two) == 300
@@ -123,6 +133,47 @@ def test_a_long_name_is_cut_and_stays_another_than_its_like():
             failed("TestSum/two items", "example.org/shop/cart"),
             "go test ./cart -run '^TestSum$/^two_items$'",
         ),
+        (
+            "go vet ./... && A=1 go test -race -tags 'a b' -timeout 9m ./... -v | tee out",
+            failed("TestSum", "example.org/shop/cart"),
+            "A=1 go test -race -tags 'a b' ./cart -run '^TestSum$'",
+        ),
+        (
+            "mvn -B verify",
+            failed("totals(int)[2]", "com.acme.PayTest"),
+            (
+                "mvn -B verify -pl pay -am -Dsurefire.failIfNoSpecifiedTests=false "
+                "'-Dtest=com.acme.PayTest#totals'"
+            ),
+        ),
+        (
+            "mvn test",
+            failed("adds", "com.acme.LooseTest"),
+            "mvn test '-Dtest=com.acme.LooseTest#adds'",
+        ),
+        (
+            "mvn -B -pl pay -fn -Dmaven.test.failure.ignore verify",
+            failed("adds", "com.acme.PayTest"),
+            "mvn -B -pl pay verify '-Dtest=com.acme.PayTest#adds'",
+        ),
+        (
+            "cd pay && mvn verify",
+            failed("adds", "com.acme.PayTest"),
+            "cd pay && mvn verify '-Dtest=com.acme.PayTest#adds'",
+        ),
+        (
+            "gradle :pay:test",
+            failed("adds(int)[1]", "com.acme.PayTest"),
+            "gradle :pay:test --tests com.acme.PayTest.adds",
+        ),
+        (
+            "node --test --test-reporter tap --import=tsx web",
+            failed("adds  (10%)", "Cart", fails_at="web/cart.test.ts"),
+            (
+                "node --test --test-reporter tap --import=tsx "
+                "'--test-name-pattern=(^| )adds\\s+\\s+\\(10%\\)$' web/cart.test.ts"
+            ),
+        ),
     ],
 )
 def test_the_command_runs_exactly_that_test(command: str, case: Case, again: str):
@@ -136,6 +187,29 @@ def test_the_command_runs_exactly_that_test(command: str, case: Case, again: str
 def test_where_nobody_knows_how_to_run_one_test_the_check_is_run(command: str):
     case = failed("test_sum", "tests.test_cart")
     assert reproduce(command, place(case, command)) == Reproduction(command, is_exact=False)
+
+
+@pytest.mark.parametrize(
+    ("command", "case"),
+    [
+        ("gradle test", failed("adds", "com.acme.PayTest")),
+        ("mvn test", failed("it sells things", "com.acme.CartTest")),
+        ("go test -ldflags $FLAGS ./...", failed("TestSum", "example.org/shop/cart")),
+        ("node --test --unheard-of 3", failed("adds", fails_at="web/cart.test.ts")),
+        ("cd web && node --test", failed("adds", fails_at="web/cart.test.ts")),
+        ("node web/all.js", failed("adds", fails_at="web/cart.test.ts")),
+    ],
+)
+def test_where_one_test_alone_would_be_told_wrong_the_check_is_run(command: str, case: Case):
+    assert reproduce(command, place(case, command)) == Reproduction(command, is_exact=False)
+
+
+def test_a_test_keeps_its_name_when_only_its_failure_says_the_file():
+    failing = failed("adds", "Cart", fails_at="web/cart.test.ts", line=3)
+    passing = Case("adds", State.PASSED, "Cart")
+    for command in ("node --test", "PYTHONPATH=. python3 checks/sum.py"):
+        assert place(failing, command).id == place(passing, command).id
+        assert place(failing, command).file == "web/cart.test.ts"
 
 
 @pytest.mark.parametrize("name", ["x'; rm -rf ~; '", "$(reboot)", "`reboot`", "a\\b", 'a"b'])
@@ -259,6 +333,13 @@ def test_no_word_of_a_report_becomes_a_criterion(spec: str):
     row = found.as_row()
     assert [it.command for it in judge(row).criteria] == row["verify"]
     assert not any("pwned" in word for word in shlex.split(row["verify"][0])[:-1])
+
+
+def test_a_command_that_passes_while_the_test_fails_proves_no_repair():
+    row = traced(failure(is_provable=False))[0].as_row()
+    assert "verify" not in row and not judge(row).criteria
+    assert row["execution-eligible"] is False
+    assert "passes even while the test fails" in row["execution-skip-reason"]
 
 
 def test_a_test_that_stands_nowhere_waits_for_a_person():

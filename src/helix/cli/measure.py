@@ -23,7 +23,6 @@ def run(*, scope: str | None, json: bool) -> int:
     import os
 
     from ddx.clock import SYSTEM_CLOCK
-    from ddx.environment import ATTEMPT, variable
     from ddx.execution.reconciling import reconcile
     from ddx.execution.work import open_site
     from ddx.project import find_project
@@ -37,15 +36,12 @@ def run(*, scope: str | None, json: bool) -> int:
     slider = read_slider(project, clock=SYSTEM_CLOCK)
     site = open_site(project, hear, stop=stop, clock=SYSTEM_CLOCK, tell=tell)
     about = resolve_scope(site, scope or "")
-    # What an attempt on another project says of itself is not meant for us (X-5).
-    folder = "" if variable(ATTEMPT) else variable("DDX_EVIDENCE_DIR")
+    folder = _evidence_folder()
     interruption = Interruption(stop)
     with interruption:
         for done in reconcile(site):
             tell(done.sentence)
-        measured = measure(
-            site, slider, about, evidence_dir=os.path.abspath(folder) if folder else ""
-        )
+        measured = measure(site, slider, about, evidence_dir=folder)
     for remark in measured.remarks:
         tell(remark)
     if json:
@@ -54,6 +50,28 @@ def run(*, scope: str | None, json: bool) -> int:
         for line in _summary(project, measured):
             say(line)
     return interruption.code or (0 if measured.passed else FAILED)
+
+
+def _evidence_folder() -> str:
+    """Where the caller wants measure.json; it is there before any check has been run for it."""
+    import os
+
+    from ddx.environment import ATTEMPT, variable
+    from ddx.errors import UsageError
+
+    # What an attempt on another project says of itself is not meant for us (X-5).
+    given = "" if variable(ATTEMPT) else variable("DDX_EVIDENCE_DIR")
+    if not given:
+        return ""
+    folder = os.path.abspath(given)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as problem:
+        raise UsageError(
+            f"DDX_EVIDENCE_DIR: {folder} cannot be made: {problem.strerror}",
+            hint="name a folder that can be written to, or: unset DDX_EVIDENCE_DIR",
+        ) from None
+    return folder
 
 
 def _summary(project: Project, measured: Measured) -> Iterator[str]:

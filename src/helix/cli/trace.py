@@ -28,8 +28,10 @@ _TITLE = 60
 def run(*, what: str, json: bool) -> int:
     from helix.verification.trace import Tracer
 
-    site = open_to_look(find_project(os.getcwd()), "helix trace")
-    trace = Tracer(site).trace(what.strip())
+    project = find_project(os.getcwd())
+    site = open_to_look(project, "helix trace")
+    path = os.path.relpath(what, project.root) if os.path.isfile(what) else ""
+    trace = Tracer(site).trace(what.strip(), path=path)
     for problem in trace.unreadable:
         tell(f"{problem}; it is left out")
     if json:
@@ -60,7 +62,8 @@ def _node(facts: dict[str, Any]) -> dict[str, Any]:
 
 def _print(trace: Trace) -> None:
     subject = trace.subject
-    say(bold(f"{subject.kind} {_name(subject)}"), f"  {shown_on_one_line(subject.title)}")
+    title = shown_on_one_line(subject.title)
+    say(bold(f"{subject.kind} {_name(subject)}"), f"  {title}" if title else "")
     said = [subject.note, when(subject.at, now=SYSTEM_CLOCK.stamp()) if subject.at else ""]
     if any(said):
         say(dim(shown_on_one_line(", ".join(filter(None, said)))))
@@ -111,7 +114,9 @@ COMMAND = Command(
     "Follow a requirement down to its commits, or a commit up to the requirement behind it.",
     run,
     "helix trace FEAT-001",
-    arguments=(Argument("what", "a document or a part of one, a bead, an attempt, or a commit"),),
+    arguments=(
+        Argument("what", "a document or a part of one, a bead, an attempt, a commit, or a file"),
+    ),
     flags=(JSON,),
     schema="helix-trace",
 )

@@ -28,7 +28,7 @@ def run(*, list: bool, remove: bool, json: bool) -> int:
             say(f"{project.root} {_SAID[remove, changed]}")
     known = trusted()
     if json:
-        answer({"trusted": known})
+        answer(known if list else {"trusted": known})
     elif list:
         for folder in known or ["no repository is trusted"]:
             say(folder)

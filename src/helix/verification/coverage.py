@@ -58,6 +58,13 @@ class Coverage:
         return next((name for name, found in asked if not found), "")
 
     @property
+    def gap(self) -> str:
+        """What keeps it from being covered, in words; empty: nothing does."""
+        if self.missing:
+            return f"no {self.missing}"
+        return "failing" if self.failed else ""
+
+    @property
     def passed(self) -> tuple[Proof, ...]:
         return tuple(proof for proof in self.evidence if proof.passed)
 

@@ -38,6 +38,8 @@ class Gathered:
     state: State
     command: str
     spec: SpecRef = SpecRef()
+    is_hidden: bool = False
+    """The check passes all the same, as `pytest || true` does: only its report tells."""
 
     @property
     def is_failure(self) -> bool:
@@ -67,19 +69,23 @@ class Gatherer:
                     if known and worst_first((known.state, test.state)) is known.state:
                         continue
                     spec = known.spec if known else self._spec(located)
-                    found[located.id] = Gathered(located, test.state, one.check.command, spec)
+                    found[located.id] = Gathered(
+                        located, test.state, one.check.command, spec, one.check.passed
+                    )
         return found
 
     def failure(self, test: Gathered, beads: Mapping[str, tuple[str, ...]]) -> Failure:
         conflict, upstream = self._conflict(test.spec.document)
+        reproduction = reproduce(test.command, test.located)
         return Failure(
             test.located,
             test.command,
-            reproduce(test.command, test.located),
+            reproduction,
             test.spec,
             conflict,
             upstream,
             beads.get(test.command, ()),
+            reproduction.is_exact or not test.is_hidden,
         )
 
     def _spec(self, test: Located) -> SpecRef:

@@ -34,6 +34,9 @@ _COLOUR = re.compile(rb"\x1b\[[0-9;:?]*[@-~]")
 _CONTROLS = bytes(set(range(0x20)) - set(b"\t\n\r"))
 _ROOTS = ("testsuites", "testsuite")
 _ENDINGS = {"failure": State.FAILED, "error": State.ERROR, "skipped": State.SKIPPED}
+_BROKEN = ("failure", "error")
+"""Of a whole suite: then no test of it may be told of at all."""
+_MOST_PROBLEMS = 20
 _TEXTS = (*_ENDINGS, "system-out", "system-err")
 _NOT_RUN = ("notrun", "disabled", "skipped", "suppressed", "ignored")
 
@@ -82,6 +85,7 @@ class _Suite:
     """What a suite says for all of its tests."""
 
     file: str
+    name: str = ""
 
 
 class _OpenCase:
@@ -91,7 +95,7 @@ class _OpenCase:
         self.said = said
         self.suite = suite
         self.state = State.PASSED
-        self.message = ""
+        self.message = self.type = ""
         self.texts = dict.fromkeys(_TEXTS, "")
         told = (said.get("status", ""), said.get("result", ""))
         if any(word.lower() in _NOT_RUN for word in told):
@@ -102,21 +106,26 @@ class _OpenCase:
         worst = (State.PASSED, State.SKIPPED, State.FAILED, State.ERROR)
         if worst.index(state) > worst.index(self.state):
             self.state = state
-            self.message = said.get("message") or said.get("type") or ""
+            self.message, self.type = said.get("message", ""), said.get("type", "")
 
     def finished(self) -> Case:
         texts = [self.texts[name].strip() for name in _TEXTS]
-        first = next((line for line in texts[0].split("\n") if line.strip()), "")
+        first = next(filter(None, texts[: len(_ENDINGS)]), "").partition("\n")[0]
         line = self.said.get("line", "")
         return Case(
             one_line(self.said.get("name", "")) or "a test without a name",
             self.state,
-            one_line(self.said.get("classname", "")),
+            one_line(self.said.get("classname") or self._package),
             one_line(self.said.get("file") or self.said.get("filepath") or self.suite.file, 1000),
             int(line) if line.isascii() and line.isdecimal() and len(line) < 8 else 0,
-            one_line(self.message or first, LONGEST_MESSAGE),
+            one_line(self.message or first or self.type, LONGEST_MESSAGE),
             "" if self.state is State.PASSED else tail("\n".join(filter(None, texts))),
         )
+
+    @property
+    def _package(self) -> str:
+        """What does not compile in Go is told of by its suite's name alone."""
+        return self.suite.name if "/" in self.suite.name else ""
 
 
 class _Reader:
@@ -124,6 +133,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self._tests: list[Case] = []
+        self._problems: list[str] = []
         self._left_out = 0
         self._path: list[str] = []
         self._suites = [_Suite("")]
@@ -137,12 +147,16 @@ class _Reader:
             raise _TooDeep
         self._path.append(name)
         if name in _ROOTS:
-            above = self._suites[-1].file
-            self._suites.append(_Suite(said.get("file") or said.get("filepath") or above))
+            file = said.get("file") or said.get("filepath") or self._suites[-1].file
+            self._suites.append(_Suite(file, said.get("name", "")))
         elif name == "testcase":
             self._case = _OpenCase(said, self._suites[-1])
         elif name in _ENDINGS and self._case is not None and self._path[-2] == "testcase":
             self._case.ended(_ENDINGS[name], said)
+        elif name in _BROKEN and self._path[-2] in _ROOTS and len(self._problems) < _MOST_PROBLEMS:
+            suite = one_line(self._suites[-1].name, 80) or "without a name"
+            why = said.get("message") or said.get("type") or "it does not say why"
+            self._problems.append(f"the suite {suite} broke: {one_line(why, 200)}")
 
     def text(self, text: str) -> None:
         name = self._path[-1] if self._path else ""
@@ -162,7 +176,8 @@ class _Reader:
 
     def report(self) -> Report:
         more = f"only its first {MOST_TESTS:,} tests were read, {self._left_out:,} were not"
-        return Report(FORM, tuple(self._tests), (more,) if self._left_out else ())
+        problems = [*self._problems, *([more] if self._left_out else [])]
+        return Report(FORM, tuple(self._tests), tuple(problems))
 
 
 def _without_controls(content: bytes) -> bytes:

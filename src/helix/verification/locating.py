@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
+import re
 import shlex
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ddx.graph.tags import is_scanned, kind_of
-from ddx.values import value
+from ddx.values import changed, value
 from helix.verification.model import LONGEST_NAME, Case
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _CLASS_SUFFIXES = ("java", "kt", "kts", "scala", "groovy", "cs", "php", "swift")
 _SEPARATOR = "::"
+_PLACE = re.compile(r"([\w./@+-]{1,300}):(\d{1,7})")
+"""A line of a file, as stacks and compilers write it."""
 _MARK_LENGTH = 12
 
 
@@ -45,8 +49,11 @@ class Tree:
         self._paths = frozenset(paths)
         self._root = root.rstrip("/")
         self._by_name: dict[str, list[str]] = {}
+        self._by_folder: dict[str, list[str]] = {}
         for path in sorted(self._paths):
-            self._by_name.setdefault(posixpath.basename(path), []).append(path)
+            folder, name = posixpath.split(path)
+            self._by_name.setdefault(name, []).append(path)
+            self._by_folder.setdefault(folder, []).append(path)
 
     def __contains__(self, path: object) -> bool:
         return path in self._paths
@@ -65,28 +72,32 @@ class Tree:
     def in_folder(self, said: str, ending: str) -> list[str]:
         """Files of one folder, which is named by an import path: the longest end that fits."""
         parts = said.strip("/").split("/")
-        folders = {posixpath.dirname(path) for path in self._paths if path.endswith(ending)}
         for begin in range(len(parts) + 1):
-            folder = "/".join(parts[begin:])
-            if folder in folders:
-                return sorted(
-                    path
-                    for path in self._paths
-                    if path.endswith(ending) and posixpath.dirname(path) == folder
-                )
+            files = self._by_folder.get("/".join(parts[begin:]), ())
+            if found := [path for path in files if path.endswith(ending)]:
+                return found
         return []
 
 
 def locate(test: Case, tree: Tree, *, command: str, read: Callable[[str], str]) -> Located:
-    """The test in its file; `read` gives a file's text where only that can tell."""
+    """The test in its file; `read` gives a file's text where only that can tell.
+
+    Where only a failure says the file, the name goes without it: it must stay when the test passes.
+    """
     file, said, names = _by_file(test, tree) or _by_group(test, tree, read) or ("", "", ())
+    is_told = bool(file)
     if not file:
         file = said = _script_of(command, tree)
         names = tuple(filter(None, (test.group,)))
     is_module = bool(file) and test.name in (file, said, _module_of(said))
     own = () if is_module else (*names, test.name)
-    name = _SEPARATOR.join(filter(None, (file, *own)))
-    return Located(_bounded(name), test, file, said or file, names)
+    name = _bounded(_SEPARATOR.join(filter(None, (file, *own))))
+    if is_told:
+        return Located(name, test, file, said, names)
+    failing, line = _by_failure(test, tree)
+    if not failing:
+        return Located(name, test, file, said, names)
+    return Located(name, changed(test, line=line), failing, failing, names)
 
 
 def _module_of(path: str) -> str:
@@ -129,6 +140,18 @@ def _by_group(
     return None
 
 
+def _by_failure(test: Case, tree: Tree) -> tuple[str, int]:
+    """The one file of tests that a failure names as its place, and the line; else nothing and 0."""
+    if file := tree.find(test.fails_at):
+        return file, test.line
+    places: dict[str, int] = {}
+    for path, line in _PLACE.findall(test.output) if test.is_failure else ():
+        file = tree.find(path)
+        if file and kind_of(file) == "test":
+            places.setdefault(file, int(line))
+    return places.popitem() if len(places) == 1 else ("", 0)
+
+
 def _python_module(group: str, tree: Tree) -> tuple[str, str, tuple[str, ...]] | None:
     parts = group.split(".")
     for length in range(len(parts), 0, -1):
@@ -139,10 +162,12 @@ def _python_module(group: str, tree: Tree) -> tuple[str, str, tuple[str, ...]] |
 
 
 def _class_file(group: str, tree: Tree) -> tuple[str, str, tuple[str, ...]] | None:
-    path = group.partition("$")[0].replace(".", "/")
-    for suffix in _CLASS_SUFFIXES:
-        if file := tree.find(f"{path}.{suffix}"):
-            return file, file, tuple(filter(None, group.partition("$")[2].split("$")))
+    outer, _, inner = group.partition("$")
+    whole = outer.replace(".", "/")
+    for path in (whole, posixpath.basename(whole)):  # C# and Kotlin need no folder for a package
+        for suffix in _CLASS_SUFFIXES:
+            if file := tree.find(f"{path}.{suffix}"):
+                return file, file, tuple(filter(None, inner.split("$")))
     return None
 
 
@@ -165,15 +190,16 @@ def _script_of(command: str, tree: Tree) -> str:
     return scripts[0] if len(scripts) == 1 else ""
 
 
-def words_of(command: str) -> list[str]:
+@lru_cache(maxsize=64)
+def words_of(command: str) -> tuple[str, ...]:
     """The words of a shell command, as well as they can be told apart."""
     try:
         lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
         lexer.commenters = ""
-        return list(lexer)
+        return tuple(lexer)
     except ValueError:
-        return command.split()
+        return tuple(command.split())
 
 
 def _ends(path: str, end: str) -> bool:

@@ -69,8 +69,7 @@ def _coverage(report: Report) -> Iterator[str]:
     rows = []
     for row in report.coverage[:MOST_ROWS]:
         cells = [_step(names, is_gap=is_gap) for _, names, is_gap in steps(row)]
-        gap = f"no {row.missing}" if row.missing else ""
-        rows.append((inert(_titled(row.id, row.title)), *cells, gap))
+        rows.append((inert(_titled(row.id, row.title)), *cells, row.gap))
     yield from _table(("requirement", "design", "test", "evidence", "gap"), rows)
     yield from _more(len(report.coverage))
 

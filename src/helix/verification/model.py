@@ -37,6 +37,8 @@ class Case:
     line: int = 0
     message: str = ""
     output: str = ""
+    fails_at: str = ""
+    """The file in which it says that it failed; nothing is said of that while it passes."""
 
     @property
     def is_failure(self) -> bool:

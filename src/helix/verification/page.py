@@ -97,14 +97,13 @@ def _coverage(report: Report) -> Iterator[str]:
         yield '<table class="stacked coverage"><thead><tr><th>requirement</th><th>design</th>'
         yield "<th>test</th><th>evidence</th><th>state</th></tr></thead><tbody>"
         for row in report.coverage[:MOST_ROWS]:
-            state = "gap" if row.missing else "whole"
-            yield f'<tr class="{state}"><th scope="row"><b>{_line(row.id)}</b> '
+            yield f'<tr><th scope="row"><b>{_line(row.id)}</b> '
             yield f"<span>{_line(row.title.removeprefix(row.id).lstrip(':- '))}</span></th>"
             for name, found, is_gap in steps(row):
                 lack = ' class="lack"' if is_gap else ""
                 said = ", ".join(map(_name, found))
                 yield f'<td data-label="{name}"{lack}><div>{said}</div></td>'
-            mark = f'<mark class="bad">no {row.missing}</mark>' if row.missing else "covered"
+            mark = f'<mark class="bad">{row.gap}</mark>' if row.gap else "covered"
             yield f'<td data-label="state">{mark}</td></tr>'
         yield "</tbody></table>"
         yield from _more(len(report.coverage))
@@ -259,6 +258,9 @@ def _card(title: str, drawn: str, note: str = "") -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A column in which nothing stands is left out."""
+    columns = zip(heads, *rows, strict=True)
+    heads, *rows = zip(*(column for column in columns if any(column[1:])), strict=True)
     yield '<table class="stacked"><thead><tr>'
     yield "".join(f"<th>{head}</th>" for head in heads)
     yield "</tr></thead><tbody>"

@@ -130,7 +130,7 @@ class Report:
 
     @property
     def gaps(self) -> tuple[Coverage, ...]:
-        return tuple(row for row in self.coverage if row.missing)
+        return tuple(row for row in self.coverage if row.gap)
 
 
 @value

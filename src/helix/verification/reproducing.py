@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from ddx.values import value
@@ -23,22 +23,34 @@ if TYPE_CHECKING:
 _OPERATORS = frozenset("();<>|&")
 _DYNAMIC = ("$", "`", "\n", "*", "?", "~", "{", "!")
 _PYTEST = ("pytest", "py.test")
-_WITH_VALUE = (
+_PYTEST_VALUES = (
     *("-c", "--config-file", "-p", "-o", "--override-ini", "-W", "--rootdir"),
     *("--import-mode", "--confcutdir", "--basetemp", "--ds"),
 )
-_KEPT = ("-q", "-v", "-vv", "-s", "--strict-markers", "--strict-config", "--capture")
+_PYTEST_SWITCHES = ("-q", "-v", "-vv", "-s", "--strict-markers", "--strict-config", "--capture")
 _MAVEN = ("mvn", "mvnw")
+_MAVEN_DROPPED = ("-Dtest=", "-Dmaven.test.failure.ignore", "-fn", "--fail-never")
+"""What chooses other tests, or would hide that ours fails."""
+_MODULE_SAID = ("-pl", "--projects", "-f", "--file")
+"""Which part is built is said already."""
 _GRADLE = ("gradle", "gradlew")
+_JAVA_CLASS = re.compile(r"\w[\w.$]*")
+_JAVA_METHOD = re.compile(r"([^\W\d]\w*)(?:\(.*\))?(?:\[.*\])?")
+"""With its parameters, of which no runner can be asked for one alone."""
 _GO_NAME = re.compile(r"\w+(?:/[\w #.:=-]+)*")
-_JAVA_NAME = re.compile(r"\w[\w.$]*")
+_GO_SWITCHES = ("-race", "-short", "-msan", "-asan", "-trimpath")
+_GO_VALUES = ("-tags", "-mod", "-modfile", "-ldflags", "-gcflags", "-count", "-cpu")
+_NODE_SWITCHES = ("--test", "--no-warnings", "--enable-source-maps", "--experimental-strip-types")
+_NODE_VALUES = ("--import", "--require", "-r", "--loader", "--test-reporter")
+_NODE_FILES = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
+_OF_PATTERNS = re.compile(r"[\\^$.*+?()\[\]{}|/]")
 
 
 @value
 class Reproduction:
     command: str
     is_exact: bool
-    """It runs this one test; else the whole check that holds it."""
+    """It runs this one test, with all of its parameters if need be; else the whole check."""
 
 
 def reproduce(command: str, test: Located) -> Reproduction:
@@ -57,7 +69,13 @@ def _exact(command: str, test: Located) -> str:
     before, last = _last_step(words_of(command))
     if last is None:
         return _go(command, test)
-    line = _pytest(last, test) or _maven(last, test) or _gradle(last, test)
+    is_moved = any("cd" in step for step in before)
+    line = (
+        _pytest(last, test)
+        or _maven(last, test, is_moved=is_moved)
+        or _gradle(last, test, is_moved=is_moved)
+        or ("" if is_moved else _node(last, test))
+    )
     if line:
         return " && ".join((*map(_joined, before), line))
     return _go(command, test)
@@ -81,53 +99,88 @@ def _pytest(words: Sequence[str], test: Located) -> str:
     if place is None or not test.said.endswith(".py"):
         return ""
     name = "" if test.id == test.file else "::".join(("", *test.names, test.test.name))
-    kept = list(_pytest_options(words[place + 1 :]))
+    kept = list(_kept(words[place + 1 :], _PYTEST_SWITCHES, _PYTEST_VALUES))
     return _joined([*words[: place + 1], *kept, "-rA", f"{test.said}{name}"])
 
 
-def _pytest_options(words: Sequence[str]) -> Iterator[str]:
-    """Those that say how to run; those that say what to run or to report go."""
-    takes = False
-    for word in words:
-        if takes:
-            takes = False
-            yield word
-        elif word in _WITH_VALUE:
-            takes = True
-            yield word
-        elif word in _KEPT or word.startswith(tuple(f"{name}=" for name in _WITH_VALUE)):
-            yield word
-
-
-def _maven(words: Sequence[str], test: Located) -> str:
+def _maven(words: Sequence[str], test: Located, *, is_moved: bool) -> str:
     place = _place_of(words, _MAVEN)
-    name = f"{test.test.group}#{test.test.name}"
-    if place is None or not _JAVA_NAME.fullmatch(name.replace("#", ".", 1)):
+    method = _JAVA_METHOD.fullmatch(test.test.name)
+    if place is None or method is None or not _JAVA_CLASS.fullmatch(test.test.group):
         return ""
-    kept = [word for word in words if not word.startswith("-Dtest=")]
-    return _joined([*kept, f"-Dtest={name}"])
+    kept = [word for word in words if not word.startswith(_MAVEN_DROPPED)]
+    module = _module_of(test.file)
+    is_said = is_moved or any(word.partition("=")[0] in _MODULE_SAID for word in words)
+    if module and not is_said:
+        # What its module needs is built too, where no test has this name: that is no failure.
+        kept += ["-pl", module, "-am", "-Dsurefire.failIfNoSpecifiedTests=false"]
+    return _joined([*kept, f"-Dtest={test.test.group}#{method[1]}"])
 
 
-def _gradle(words: Sequence[str], test: Located) -> str:
+def _gradle(words: Sequence[str], test: Located, *, is_moved: bool) -> str:
     place = _place_of(words, _GRADLE)
-    name = f"{test.test.group}.{test.test.name.removesuffix('()')}"
-    if place is None or not _JAVA_NAME.fullmatch(name):
+    method = _JAVA_METHOD.fullmatch(test.test.name)
+    if place is None or method is None or not _JAVA_CLASS.fullmatch(test.test.group):
         return ""
-    return _joined([*words, "--tests", name])
+    if _module_of(test.file) and not is_moved and not any(":" in word for word in words):
+        return ""  # every other part of the build would fail, for it has no such test
+    return _joined([*words, "--tests", f"{test.test.group}.{method[1]}"])
+
+
+def _module_of(file: str) -> str:
+    """Which part of a build in several parts holds the file; empty: it is the only one."""
+    folders = file.split("/")[:-1]
+    return "/".join(folders[: folders.index("src")]) if "src" in folders else ""
 
 
 def _go(command: str, test: Located) -> str:
     """A package and a function are enough, however the check wrapped them."""
     words = words_of(command)
-    if ("go", "test") not in pairwise(words) or "cd" in words:
-        return ""
     name = test.test.name
-    if not test.file.endswith("_test.go") or not _GO_NAME.fullmatch(name):
+    if "cd" in words or not test.file.endswith("_test.go") or not _GO_NAME.fullmatch(name):
+        return ""
+    if ("go", "test") in pairwise(words):
+        begin = words.index("test", words.index("go")) - 1
+    elif "gotestsum" in words:
+        begin = words.index("gotestsum")
+    else:
+        return ""
+    ours = list(takewhile(lambda word: not set(word) <= _OPERATORS, words[begin:]))
+    options = list(_kept(ours, _GO_SWITCHES, _GO_VALUES))
+    variables = list(takewhile(_is_assignment, reversed(words[:begin])))[::-1]
+    if any(mark in word for word in (*variables, *options) for mark in _DYNAMIC):
         return ""
     folder = posixpath.dirname(test.file)
     package = f"./{folder}" if folder else "."
     pattern = "/".join(f"^{re.escape(part.replace(' ', '_'))}$" for part in name.split("/"))
-    return _joined(["go", "test", package, "-run", pattern])
+    return _joined([*variables, "go", "test", *options, package, "-run", pattern])
+
+
+def _node(words: Sequence[str], test: Located) -> str:
+    """Its own runner of tests takes a pattern for names, and in newer ones for all names above."""
+    place = _place_of(words, ("node",))
+    if place is None or "--test" not in words or not test.file.endswith(_NODE_FILES):
+        return ""
+    rest = words[place + 1 :]
+    kept = list(_kept(rest, _NODE_SWITCHES, _NODE_VALUES))
+    flags = [word for word in rest if word.startswith("-")]
+    if any(word not in kept and "=" not in word for word in flags):
+        return ""  # nobody knows whether the next word belongs to it
+    name = _OF_PATTERNS.sub(r"\\\g<0>", test.test.name).replace(" ", r"\s+")
+    pattern = f"--test-name-pattern=(^| ){name}$"
+    return _joined([*words[: place + 1], *kept, pattern, test.file])
+
+
+def _kept(words: Sequence[str], switches: Sequence[str], valued: Sequence[str]) -> Iterator[str]:
+    """Options that say how to run, with their values; those that say what to run or report go."""
+    takes = False
+    for word in words:
+        if takes or word in switches or word.startswith(tuple(f"{name}=" for name in valued)):
+            takes = False
+            yield word
+        elif word in valued:
+            takes = True
+            yield word
 
 
 def _joined(words: Sequence[str]) -> str:
@@ -135,10 +188,15 @@ def _joined(words: Sequence[str]) -> str:
     said = []
     is_first = True
     for word in words:
-        name, mark, rest = word.partition("=")
-        is_first = is_first and bool(mark) and name.isidentifier()
+        is_first = is_first and _is_assignment(word)
+        name, _, rest = word.partition("=")
         said.append(f"{name}={shlex.quote(rest)}" if is_first else shlex.quote(word))
     return " ".join(said)
+
+
+def _is_assignment(word: str) -> bool:
+    name, mark, _ = word.partition("=")
+    return bool(mark) and name.isidentifier()
 
 
 def _place_of(words: Sequence[str], names: Sequence[str]) -> int | None:

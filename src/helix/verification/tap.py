@@ -27,6 +27,8 @@ _FILES = ("file", "filename", "filepath")
 _LINES = ("line", "linenumber")
 _PLACES = ("location", "at")
 _MESSAGES = ("message", "error")
+_BLOCKS = ("|", "|-", "|+", ">", ">-", ">+")
+"""Of YAML: what is said begins on the next line."""
 _INDENT = 4
 _DEEPEST = 20
 _LONGEST_LINE = 4_000
@@ -173,9 +175,11 @@ def _explained(test: Case, said: list[str]) -> Case:
     if not test.is_failure:
         return test
     file, line, message = "", "", test.message
-    for text in said:
+    for place, text in enumerate(said):
         key, _, rest = text.partition(":")
         word, told = key.strip().lower(), rest.strip().strip("'\"")
+        if told in _BLOCKS:
+            told = next(iter(said[place + 1 :]), "")
         if word in _PLACES:
             path, number = _place(told)
             file, line = file or path, line or number
@@ -189,7 +193,7 @@ def _explained(test: Case, said: list[str]) -> Case:
             file, line = file or found[1], line or found[2]
     return changed(
         test,
-        file=one_line(file.removeprefix("file://"), 1000),
+        fails_at=one_line(file, 1000),
         line=int(line) if file and line.isascii() and line.isdecimal() and len(line) < 8 else 0,
         message=one_line(message or said[0], LONGEST_MESSAGE),
         output=tail("\n".join(said)),

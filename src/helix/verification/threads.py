@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     """From one id to others, in order and each once."""
 
 DOCUMENT, PART, BEAD, ATTEMPT, COMMIT = "document", "part", "bead", "attempt", "commit"
+FILE = "file"
+"""One that says nothing of documents."""
 FILES = ("test", "code")
 JUSTIFYING = (*REQUIREMENTS, PRODUCT, "vision")
 DEEPEST = 50
 _GONE = "no branch holds it any more"
-_MOST_BY_HAND = 10
-"""Of one file: the newest."""
+_MOST_TOUCHING = 10
 
 
 @value
@@ -133,14 +134,26 @@ class Threads:
     def above_commit(self, told: Told, files: Iterable[int]) -> tuple[Node, ...]:
         """By the attempt and the beads that made it; else by the files that it touched."""
         ascent = _Ascent(self)
+        found = self._asked_for(told, ascent)
+        return found if self.is_explained(told) else (*found, *ascent.documents(files))
+
+    def above_file(self, told: Sequence[Told]) -> tuple[Node, ...]:
+        """The commits that touched it, and who asked for each of them."""
+        ascent = _Ascent(self)
+        return tuple(
+            changed(node, children=self._asked_for(item, ascent))
+            for item, node in zip(told, self.touching(told), strict=False)
+        )
+
+    def _asked_for(self, told: Told, ascent: _Ascent) -> tuple[Node, ...]:
+        """The attempts that made a commit, and the beads that it names besides."""
         attempts = self._makers.get(told.commit, {})
-        found = [ascent.attempt(it) for it in attempts]
         spoken_for = {bead for it in attempts for bead in self.beads_of_attempt(it)}
         named = {**dict.fromkeys(told.beads), **self._namers.get(told.commit, {})}
-        found += [ascent.bead(bead) for bead in named if bead not in spoken_for]
-        if not self.is_explained(told):
-            found += ascent.documents(files)
-        return tuple(found)
+        return (
+            *map(ascent.attempt, attempts),
+            *(ascent.bead(bead) for bead in named if bead not in spoken_for),
+        )
 
     # -- questions -------------------------------------------------------------------------
 
@@ -181,6 +194,13 @@ class Threads:
         if told is None:
             return Node(COMMIT, commit, note=_GONE)
         return Node(COMMIT, commit, told.subject, f"by {told.author}", told.at)
+
+    def touching(self, told: Sequence[Told]) -> Iterator[Node]:
+        """The newest commits on one file."""
+        for item in told[:_MOST_TOUCHING]:
+            is_asked_for = item.beads or item.commit in self._makers or item.commit in self._namers
+            alone = "" if is_asked_for else ", without a bead"
+            yield Node(COMMIT, item.commit, item.subject, f"by {item.author}{alone}", item.at)
 
     def parent_of(self, bead: str) -> str:
         parent = link_of(self._known.beads.get(bead, {}), "parent")
@@ -226,10 +246,7 @@ class Threads:
 
     def _by_hand(self, told: Sequence[Told]) -> Iterator[Node]:
         """Commits that only the file explains."""
-        loose = [item for item in told if not self.is_explained(item)]
-        for item in loose[:_MOST_BY_HAND]:
-            note = f"by {item.author}, without a bead"
-            yield Node(COMMIT, item.commit, item.subject, note, item.at)
+        return self.touching([item for item in told if not self.is_explained(item)])
 
     def _document(self, n: int, children: tuple[Node, ...]) -> Node:
         graph = self._graph

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from typing import TYPE_CHECKING
 
 from ddx.errors import UsageError
@@ -11,7 +13,7 @@ from ddx.git.trees import content
 from ddx.graph.authority import resolve
 from ddx.graph.cache import load_graph
 from ddx.graph.tags import LARGEST_FILE, is_scanned, read_tags
-from ddx.tracker.model import text_of
+from ddx.tracker.model import text_of, texts_of
 from ddx.values import changed, value
 from helix.verification.attempts import read_attempts
 from helix.verification.report import read_rows
@@ -19,6 +21,8 @@ from helix.verification.threads import (
     ATTEMPT,
     BEAD,
     COMMIT,
+    FILE,
+    FILES,
     PART,
     Known,
     Node,
@@ -26,6 +30,7 @@ from helix.verification.threads import (
     commits_in,
     requirements_in,
 )
+from helix.verification.traceback import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,6 +44,8 @@ _MOST_FILES = 500
 _MOST_READ = 50
 """Files of a commit whose tags are looked for in the commit itself."""
 _MOST_NEAR = 3
+_SHORT_ATTEMPT = re.compile(r"[0-9a-f]{6}")
+"""How the lines of a run name an attempt."""
 
 
 @value
@@ -75,11 +82,13 @@ class Tracer:
         self._threads = Threads(self._known)
         self._unreadable = attempts.unreadable
 
-    def trace(self, word: str) -> Trace:
-        """Of a bead, a document or a part of one, an attempt, or a commit, whatever fits first."""
-        found = (
-            self._bead(word) or self._document(word) or self._attempt(word) or self._commit(word)
-        )
+    def trace(self, word: str, *, path: str = "") -> Trace:
+        """Of a bead, a document or a part of one, an attempt, a commit, a test or a file.
+
+        `path` is the file that the word means where it was typed, seen from the root.
+        """
+        ways = (self._bead, self._document, self._attempt, self._commit, self._test, self._file)
+        found = next(filter(None, (way(it) for it in (word, path) if it for way in ways)), None)
         if found is None:
             raise self._unknown(word)
         return changed(found, unreadable=self._unreadable)
@@ -113,13 +122,19 @@ class Tracer:
     def _with_below(self, n: int) -> Node:
         files = self._threads.files_below(n)
         touching = commits_touching(self._root, files, most=_MOST_COMMITS)
-        below = self._threads.below_document(n, by_hand=touching)
-        return changed(self._threads.document_node(n), children=below)
+        node, graph = self._threads.document_node(n), self._known.graph
+        if graph.types[n] in FILES:
+            told = touching.get(graph.paths[n], ())
+            return changed(node, children=tuple(self._threads.touching(told)))
+        return changed(node, children=self._threads.below_document(n, by_hand=touching))
 
     def _attempt(self, word: str) -> Trace | None:
-        record = next((it for it in self._known.attempts if it.id == word), None)
-        if record is None:
+        named = [it for it in self._known.attempts if it.id == word]
+        if not named and _SHORT_ATTEMPT.fullmatch(word):
+            named = [it for it in self._known.attempts if it.id.endswith(f"-{word}")]
+        if len(named) != 1:
             return None
+        (record,) = named
         name = record.lands or record.id
         return self._made(
             self._threads.attempt_node(name),
@@ -136,6 +151,32 @@ class Tracer:
         above = self._threads.above_commit(told, self._places(commit, paths))
         node = Node(COMMIT, commit, told.subject, f"by {told.author}", told.at)
         return self._made(node, above, (), tuple(self._remarks(told, paths, above)))
+
+    def _test(self, word: str) -> Trace | None:
+        """One test of a file, as reports name it: with the beads that its failing has made."""
+        file, mark, _ = word.partition("::")
+        whole = self._document(file) if mark else None
+        if whole is None:
+            return None
+        beads = [bead for bead, row in self._known.beads.items() if word in texts_of(row, TESTS)]
+        failing = [
+            changed(self._threads.bead_node(bead), children=self._threads.below_bead(bead))
+            for bead in beads
+        ]
+        node = Node(PART, word, note=f"a part of {whole.subject.id}, which is traced")
+        return self._made(node, whole.above, (*failing, *whole.below))
+
+    def _file(self, word: str) -> Trace | None:
+        """A file that names no document is there because of its commits."""
+        path = posixpath.normpath(word.removeprefix(f"{self._root}/"))
+        told = commits_touching(self._root, [path], most=_MOST_COMMITS).get(path)
+        if not told:
+            return None
+        above = self._threads.above_file(told)
+        requirements = requirements_in(self._known.graph, above)
+        remark = "nothing that asked for its commits names a document"
+        remarks = () if requirements else (remark,)
+        return self._made(Node(FILE, path), above, (), remarks)
 
     def _places(self, commit: str, paths: Sequence[str]) -> list[int]:
         """The documents and tagged files that it touched; of a file that is gone, its tags then."""
@@ -186,7 +227,7 @@ class Tracer:
         names = (*self._known.graph.ids, *self._known.beads)
         near = [name for name in names if folded and folded in name.casefold()][:_MOST_NEAR]
         return UsageError(
-            f"{word!r} is no document, bead, attempt or commit here",
+            f"{word!r} is no document, bead, attempt, commit or file here",
             hint=f"did you mean {' or '.join(near)}?"
             if near
             else "see: ddx doc list, ddx bead list, git log --oneline",

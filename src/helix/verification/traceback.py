@@ -54,6 +54,8 @@ class Failure:
     upstream: str = ""
     beads: tuple[str, ...] = ()
     """Those whose criteria name the check."""
+    is_provable: bool = True
+    """The command that reproduces it fails as long as the test does."""
 
 
 @value
@@ -109,9 +111,11 @@ class Trace:
         filled = {name: given for name, given in row.items() if given not in ("", [])}
         if is_build and self.verify:
             return filled
-        why = "two documents contradict each other: a person decides"
-        if is_build:
-            why = "nobody can tell in which file the test stands"
+        why = {
+            CONFLICT: "two documents contradict each other: a person decides",
+            MISSING: "nobody can tell in which file the test stands",
+            UNMET: "its check passes even while the test fails: nothing would prove a repair",
+        }[self.kind]
         return {**filled, "execution-eligible": False, "execution-skip-reason": why}
 
     @property
@@ -216,7 +220,7 @@ def _unmet(key: str, failures: tuple[Failure, ...], seen_at: str) -> Trace:
             )
         ),
         failures,
-        verify=(first.reproduction.command,),
+        verify=(first.reproduction.command,) if first.is_provable else (),
         acceptance="The test passes, and still asks for what its document says",
     )
 
