@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import pytest
 from tests.support.memory import Bench
 
@@ -171,4 +173,29 @@ def test_the_lift_of_a_memory_is_its_share_over_that_of_held_out_attempts():  # 
     assert lifts == {"good": pytest.approx(0.4), "bad": pytest.approx(-0.25)}
     assert [one.name for one in found.memories] == ["good", "bad"]
     assert found.open == 1
-    assert value_of(trials(False, 3, 0)).memories[0].lift is None
+    good, bad = found.memories
+    assert good.interval is not None
+    assert bad.interval is not None
+    assert good.interval.low < 0.4 < good.interval.high  # ten against four: it may be nothing
+    assert good.interval.holds_zero
+    alone = value_of(trials(False, 3, 0)).memories[0]
+    assert (alone.lift, alone.interval) == (None, None)
+
+
+@pytest.mark.parametrize("passing", [0.3, 0.5, 0.8, 0.95])
+@pytest.mark.parametrize(("injected", "withheld"), [(45, 5), (90, 10), (270, 30)])
+def test_where_nothing_differs_a_claim_is_made_about_once_in_twenty_looks(  # M-9
+    injected, withheld, passing
+):
+    """Exact: every outcome that two groups can have, by how likely it is."""
+    wrong = sum(
+        chance(one, injected, passing) * chance(other, withheld, passing)
+        for one in range(injected + 1)
+        for other in range(withheld + 1)
+        if not newcombe(Rate(one, injected), Rate(other, withheld)).holds_zero
+    )
+    assert wrong < 0.075
+
+
+def chance(passed: int, of: int, share: float) -> float:
+    return float(comb(of, passed)) * share**passed * (1 - share) ** (of - passed)

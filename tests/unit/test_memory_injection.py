@@ -17,6 +17,7 @@ from ddx.tracker.store import Tracker
 from ddx.tracker.working import Changes
 from helix.memory.crediting import all_trials
 from helix.memory.injection import (
+    LONGEST_LINE,
     Injection,
     credit_outcome,
     is_held_out,
@@ -81,6 +82,22 @@ def test_a_prompt_carries_what_to_avoid_and_what_to_repeat_as_data(shop):  # M-8
 
 def test_at_most_so_many_memories_are_carried(shop):  # M-8
     assert len(shop.inject("t1", **{"memory.limit": 1}).names) == 1
+
+
+def test_with_a_limit_of_none_nothing_is_carried_and_nothing_is_wrong(shop):  # M-8
+    injection = shop.inject("t1", **{"memory.limit": 0})
+    assert (injection.names, injection.remark) == ((), "")
+
+
+def test_a_long_memory_does_not_fill_the_prompt(shop):  # M-8
+    with shop.bench as bench:
+        name = bench.keep("the login test fails in winter", "Wait a while " * 500)
+    (line,) = [
+        line for it in shop.inject("t1").sections for line in it.text.split("\n") if name in line
+    ]
+    assert line.startswith("- the login test fails in winter -> Wait a while")
+    assert line.endswith(f"… [{name}]")
+    assert len(line) < LONGEST_LINE + 100
 
 
 def test_a_bead_that_nothing_fits_is_no_trial(shop):  # M-9

@@ -121,10 +121,13 @@ def test_type_limit_and_least_effectiveness_narrow_the_answer(garden):  # M-3
     assert names(garden, "login test fails after", min_effectiveness=0.3) == both[1:]
 
 
-@pytest.mark.parametrize(("text", "type"), [("", ""), ("  \n", ""), ("login", "systemic")])
-def test_a_question_that_cannot_be_answered_is_the_askers_mistake(garden, text, type):
+@pytest.mark.parametrize(
+    ("text", "type", "limit"),
+    [("", "", 5), ("  \n", "", 5), ("login", "systemic", 5), ("login", "", 0)],
+)
+def test_a_question_that_cannot_be_answered_is_the_askers_mistake(garden, text, type, limit):
     with pytest.raises(UsageError):
-        names(garden, text, type=type)
+        names(garden, text, type=type, limit=limit)
 
 
 def test_a_memory_that_names_the_file_counts_more(tmp_path):  # M-3

@@ -15,10 +15,11 @@ from ddx.testing import FakeClock
 from helix.memory.health import health_of
 from helix.memory.migrations import LATEST
 from helix.memory.model import LONGEST_RESOLUTION
-from helix.memory.recall import Question, Recall
+from helix.memory.recall import PATIENCE_S, Question, Recall
 from helix.memory.reviewing import accept_held, all_held, drop_held
 from helix.memory.store import MemoryStore
 from helix.memory.storing import Added, Merged, Rejected
+from helix.memory.vectors import count_waiting
 
 
 def test_a_memory_is_stored_with_all_that_is_known_of_it(tmp_path):  # M-1
@@ -212,7 +213,7 @@ def test_rows_that_were_stored_without_an_embedder_are_embedded_at_the_next_reca
         recall = Recall(bench.store, embedder, progress=lambda *so_far: told.append(so_far))
         recalled = recall.ask(Question("the old dog hides below the sofa"), now=bench.now)
         assert [hit.memory.name for hit in recalled.hits] == bench.names()
-        assert told == [(1, 1)]
+        assert told == [(0, 1), (1, 1)]
         assert bench.memory(bench.names()[0]).embedder == embedder.id
 
 
@@ -235,3 +236,42 @@ def test_a_vector_that_was_damaged_is_made_again(tmp_path):
         recalled = Recall(bench.store, embedder).ask(Question("an old dog hides"), now=bench.now)
         assert [hit.memory.name for hit in recalled.hits] == [name]
         assert len(embedder.asked) == 3
+
+
+class SlowEmbedder(WordEmbedder):
+    """A model that takes a tenth of a second for each text."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self.clock = clock
+
+    def embed(self, texts):
+        self.clock.sleep(0.1 * len(texts))
+        return super().embed(texts)
+
+
+def test_a_question_waits_a_second_and_its_likely_answers_are_embedded_first(tmp_path):  # M-5
+    with Bench(tmp_path) as bench:
+        for number in range(40):
+            bench.keep(f"filler {number} about weather and rain", f"take umbrella {number}")
+        wanted = bench.keep("the parser of invoices stumbles over umlauts", "decode as UTF-8")
+        begun_ns = bench.clock.now_ns()
+        recall = Recall(bench.store, SlowEmbedder(bench.clock), clock=bench.clock)
+        recalled = recall.ask(Question("invoices with umlauts stumble"), now=bench.now)
+        assert [hit.memory.name for hit in recalled.hits] == [wanted]
+        assert (bench.clock.now_ns() - begun_ns) / 1e9 < PATIENCE_S + 1.0
+        with bench.store.reading() as db:
+            left = count_waiting(db, WordEmbedder())
+        assert 0 < left < 40
+        assert recalled.note == f"{left} memories wait to be embedded and may have been missed"
+
+
+def test_who_watches_waits_until_all_are_embedded(tmp_path):  # M-5
+    with Bench(tmp_path) as bench:
+        for number in range(40):
+            bench.keep(f"filler {number} about weather and rain", f"take umbrella {number}")
+        embedder = SlowEmbedder(bench.clock)
+        recall = Recall(bench.store, embedder, patience_s=None, clock=bench.clock)
+        assert recall.ask(Question("weather"), now=bench.now).note == ""
+        with bench.store.reading() as db:
+            assert count_waiting(db, embedder) == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable
 
 import pytest
 from tests.support.memory import MASKER, Bench, WordEmbedder
@@ -15,8 +17,10 @@ from helix.memory.interchange import export_rows, import_rows
 from helix.memory.model import Memory
 from helix.memory.relating import relate
 from helix.memory.rows import all_edges, put
+from helix.memory.store import MemoryStore
 from helix.memory.tending import consolidate, fading, forget, pin, prune
 from helix.memory.undoing import MOST_FILES, undo_files, undo_folder, undo_last
+from helix.memory.vectors import embed_waiting
 
 DAY_S = 86_400
 
@@ -174,6 +178,50 @@ def test_a_pinned_memory_is_kept_and_two_pinned_ones_stay_two(twins):  # M-7
     assert consolidate(bench.store, WordEmbedder(), now=bench.now, dry_run=True).pairs == ()
 
 
+class Meanwhile(MemoryStore):
+    """A store in which something happens right before the next write."""
+
+    def __init__(self, path: str, happens: Callable[[], object]) -> None:
+        super().__init__(path)
+        self._happens: list[Callable[[], object]] = [happens]
+
+    def writing(self):
+        while self._happens:
+            self._happens.pop()()
+        return super().writing()
+
+
+def test_who_was_changed_while_all_were_compared_is_left_alone(twins):  # M-7
+    bench, cat, dog, rose = twins
+    embed_waiting(bench.store, WordEmbedder())
+
+    def somebody_learns_more() -> None:
+        with bench.store.writing() as db:
+            put(db, changed(bench_memory(db, cat), resolution="Call it twice"))
+
+    with Meanwhile(bench.path, somebody_learns_more) as store:
+        done = consolidate(store, WordEmbedder(), now=bench.now, dry_run=False)
+    assert (done.pairs, done.remaining, done.undo) == ((), 3, "")
+    assert bench.names() == [cat, dog, rose]
+
+
+def test_credit_that_comes_while_all_are_compared_is_not_lost(twins):  # M-7
+    bench, cat, dog, _ = twins
+    embed_waiting(bench.store, WordEmbedder())
+    with Meanwhile(bench.path, lambda: set_counts(bench, cat, 3.0, 0.0)) as store:
+        consolidate(store, WordEmbedder(), now=bench.now, dry_run=False)
+    assert (bench.memory(dog).helped, bench.memory(dog).failed) == (4.0, 0.5)
+
+
+def test_two_who_take_back_the_same_do_not_fall_over_each_other(bench):  # M-7
+    name = bench.keep("the login test fails")
+    forget(bench.store, [name], now=bench.now, dry_run=False)
+    with Meanwhile(bench.path, lambda: undo_last(bench.store, now=bench.now)) as store:
+        done = undo_last(store, now=bench.now)
+    assert (done.restored, done.kept) == ((), (name,))
+    assert bench.names() == [name]
+
+
 # -- decay, relate, health ---------------------------------------------------------------------
 
 
@@ -254,6 +302,28 @@ def test_three_fields_are_enough_and_every_bad_line_is_named(bench):  # M-7
     assert [line.number for line in done.rejected] == [3, 4, 5, 6]
     odd = bench.memory("counts-that-cannot-be")
     assert (odd.helped, odd.failed, odd.last_used, odd.pinned) == (0.0, 0.0, "", False)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"from": []},
+        {"from": None},
+        {"to": "\ud800"},
+        {"relation": []},
+        {"weight": -1},
+        {"weight": 10**400},
+        {"weight": "heavy"},
+    ],
+)
+def test_an_edge_that_cannot_be_is_named_and_nothing_else_is_lost(bench, said):  # M-7
+    name = "the-login-test-fails"
+    edge = json.dumps({"from": name, "to": "a-second-one", "relation": "similar", **said})
+    memory = '{"type": "failure", "trigger": "the login test fails", "resolution": "Wait"}'
+    done = import_rows(bench.store, f"{edge}\n{memory}", MASKER, where="f", now=bench.now)
+    assert (done.added, done.edges) == ((name,), 0)
+    assert [line.number for line in done.rejected] == [1]
+    assert edges(bench) == set()
 
 
 def test_a_line_that_is_no_json_imports_nothing_at_all(bench):  # M-7

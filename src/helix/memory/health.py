@@ -13,12 +13,13 @@ from helix.memory.scoring import effectiveness_of
 from helix.memory.tending import LEAST_EFFECTIVENESS, LEAST_USES, is_useless
 
 if TYPE_CHECKING:
+    from sqlite3 import Connection
+
     from helix.memory.embedders.base import Embedder
     from helix.memory.model import Memory
     from helix.memory.store import MemoryStore
 
 HEALTHY, NEEDS_ATTENTION = "HEALTHY", "NEEDS_ATTENTION"
-_WAITING = "SELECT count(*) FROM memory WHERE embedder <> ? OR embedding IS NULL"
 
 
 @value
@@ -65,7 +66,7 @@ def health_of(store: MemoryStore, embedder: Embedder | Absent) -> Health:
         memories = all_memories(db)
         relationships = len(all_edges(db))
         held = int(db.execute("SELECT count(*) FROM quarantine").fetchone()[0])
-        waiting = int(db.execute(_WAITING, (name,)).fetchone()[0]) if name else 0
+        waiting = 0 if isinstance(embedder, Absent) else _count_waiting(db, embedder)
         broken = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     judged = [memory for memory in memories if memory.uses > 0]
     helped, failed = (sum(getattr(it, name) for it in judged) for name in ("helped", "failed"))
@@ -88,6 +89,12 @@ def health_of(store: MemoryStore, embedder: Embedder | Absent) -> Health:
         held,
         tuple(issues),
     )
+
+
+def _count_waiting(db: Connection, embedder: Embedder) -> int:
+    from helix.memory.vectors import count_waiting  # needs numpy, as an embedder does
+
+    return count_waiting(db, embedder)
 
 
 def _tally(memories: list[Memory], kind: Kind) -> Tally:

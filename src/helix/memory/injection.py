@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ddx.errors import DdxError
 from ddx.execution.model import Section
-from ddx.text import shown
+from ddx.text import cut, shown
 from ddx.tracker.events import event
 from ddx.tracker.evidence import add_event
 from ddx.tracker.model import RUNNER, text_of
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 FAILURES, PATTERNS = "FAILURES_TO_AVOID", "PATTERNS_TO_APPLY"
 EVENT = "memories"
 
+LONGEST_LINE = 1_200
+"""Characters of a memory that a prompt carries; `helix memory get` shows the rest."""
 _LONGEST_DESCRIPTION = 1_500
 _MOST_FILES = 20
 
@@ -92,7 +94,7 @@ def _prepared(
     now = clock.stamp()
     with open_store(project) as store:
         with store.reading() as db:
-            if not count_memories(db):
+            if not settings.memory_limit or not count_memories(db):
                 return Injection()
         recall = Recall(store, embedder_of(project, settings, clock=clock))
         recalled = recall.ask(_question(beads, settings.memory_limit), now=now)
@@ -127,7 +129,7 @@ def sections_of(hits: Sequence[Hit]) -> tuple[Section, ...]:
 def _line(hit: Hit) -> str:
     memory = hit.memory
     text = f"{memory.trigger} -> {memory.resolution}".replace("\n", " ")
-    return f"- {shown(text)} [{memory.name}]"
+    return f"- {cut(shown(text), LONGEST_LINE)} [{memory.name}]"
 
 
 def _question(beads: Sequence[Bead], limit: int) -> Question:

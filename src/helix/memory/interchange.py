@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from ddx import fastjson
 from ddx.errors import CorruptFile
 from ddx.instants import parse
+from ddx.text import cut
 from ddx.values import changed, value
 from helix.memory.embedders.base import Absent
-from helix.memory.model import Draft, Edge, Kind, Memory, Relation
-from helix.memory.rows import add_edge, all_edges, all_memories, find_memory, put
+from helix.memory.model import Draft, Edge, Kind, Memory, Past, Relation
+from helix.memory.rows import add_edge, all_edges, all_memories, find_memory
 from helix.memory.storing import Added, Merged, Rejected, Wits, store_memory
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 LARGEST_FILE = 256 << 20
 _MOST_CREDIT = 1e9
+_LONGEST_SHOWN = 80
 
 
 @value
@@ -82,7 +84,13 @@ def edge_row(edge: Edge) -> dict[str, Any]:
 
 
 def edge_of(row: dict[str, Any]) -> Edge:
-    return Edge(row["from"], row["to"], Relation(row["relation"]), float(row.get("weight", 1.0)))
+    """The edge of a row; KeyError, TypeError or ValueError if it is none."""
+    ends, weight = (row["from"], row["to"]), _count(row.get("weight", 1.0))
+    if not all(isinstance(name, str) and name.isprintable() for name in ends):
+        raise ValueError("an edge leads from one name to another")
+    if not weight:
+        raise ValueError("an edge has a weight above 0")
+    return Edge(*ends, Relation(row["relation"]), weight)
 
 
 def read_rows(text: str, *, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -106,17 +114,18 @@ def import_rows(store: MemoryStore, text: str, masker: Masker, *, where: str, no
     """
     rows = list(read_rows(text, where=where))
     wits = Wits(Absent("not while importing", is_chosen=True), masker)
-    added, merged, rejected, names = [], [], [], {}
+    added, merged, rejected = [], [], []
+    names: dict[str, str] = {}
     for number, row in rows:
         if "from" in row or "undo" in row:
             continue
         match _taken_over(store, row, wits, now=now):
             case Added(memory=memory):
                 added.append(memory.name)
-                names[row.get("name")] = memory.name
+                names[row.get("name") or memory.name] = memory.name
             case Merged(memory=memory):
                 merged.append(memory.name)
-                names[row.get("name")] = memory.name
+                names[row.get("name") or memory.name] = memory.name
             case Rejected(reason=reason):
                 rejected.append(Line(number, reason))
     edges = 0
@@ -141,27 +150,23 @@ def _taken_over(
         tuple(path for path in listed if isinstance(path, str)) if isinstance(listed, list) else ()
     )
     name = texts.pop("name")
-    stored = store_memory(store, Draft(**texts, files=files), wits, now=now, like=name)
-    if not isinstance(stored, Added):
-        return stored
-    with store.writing() as db:
-        return Added(put(db, _with_history(stored.memory, row)))
+    draft = Draft(**texts, files=files)
+    return store_memory(store, draft, wits, now=now, like=name, past=_past(row))
 
 
-def _with_history(memory: Memory, row: dict[str, Any]) -> Memory:
+def _past(row: dict[str, Any]) -> Past:
     """What a row says of the past, as far as it can be true."""
-    created, used = _time(row.get("created_at")), _time(row.get("last_used"))
-    return changed(
-        memory,
-        helped=_count(row.get("helped")),
-        failed=_count(row.get("failed")),
-        created_at=created or memory.created_at,
-        last_used=used,
-        pinned=row.get("pinned") is True,
+    return Past(
+        _time(row.get("created_at")),
+        _time(row.get("last_used")),
+        _count(row.get("helped")),
+        _count(row.get("failed")),
+        row.get("pinned") is True,
     )
 
 
 def _count(given: Any) -> float:
+    """0 for what is no number that can be."""
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
     return float(given) if is_number and 0 <= given <= _MOST_CREDIT else 0.0
 
@@ -171,7 +176,7 @@ def _time(given: Any) -> str:
 
 
 def _related(
-    store: MemoryStore, row: dict[str, Any], names: dict[Any, str], *, now: str
+    store: MemoryStore, row: dict[str, Any], names: dict[str, str], *, now: str
 ) -> tuple[str, bool]:
     """Why the edge cannot be, and whether it is new."""
     try:
@@ -183,10 +188,10 @@ def _related(
         source=names.get(edge.source, edge.source),
         target=names.get(edge.target, edge.target),
     )
-    if edge.source == edge.target or not edge.weight > 0:
+    if edge.source == edge.target:
         return "", False
     with store.writing() as db:
         for name in (edge.source, edge.target):
-            if not isinstance(name, str) or find_memory(db, name) is None:
-                return f"there is no memory {name!r}", False
+            if find_memory(db, name) is None:
+                return f"there is no memory {cut(name, _LONGEST_SHOWN)!r}", False
         return "", add_edge(db, edge, now=now)

@@ -19,6 +19,7 @@ LONGEST_TRIGGER = 2_000
 LONGEST_RESOLUTION = 8_000
 LONGEST_NAME = 50
 LONGEST_SOURCE = 200
+LONGEST_PATH = 400
 MOST_FILE_PATTERNS = 20
 
 
@@ -45,6 +46,17 @@ class Draft:
     resolution: str
     source: str = ""
     files: tuple[str, ...] = ()
+
+
+@value
+class Past:
+    """What a memory that comes from elsewhere has been through; a new one has no past."""
+
+    created_at: str = ""
+    last_used: str = ""
+    helped: float = 0.0
+    failed: float = 0.0
+    pinned: bool = False
 
 
 @value
@@ -102,12 +114,18 @@ def rejection(draft: Draft) -> str:
         return f"trigger too long: more than {LONGEST_TRIGGER:,} characters"
     if len(draft.resolution) > LONGEST_RESOLUTION:
         return f"resolution too long: more than {LONGEST_RESOLUTION:,} characters"
+    if len(draft.source) > LONGEST_SOURCE:
+        return f"source too long: more than {LONGEST_SOURCE:,} characters"
+    if any(len(path) > LONGEST_PATH for path in draft.files):
+        return f"a file's path is too long: more than {LONGEST_PATH:,} characters"
     if not identity(draft.trigger):
         return "trigger without a word"
     try:
         require_clean(draft.trigger, what="trigger")
         require_clean(draft.resolution, what="resolution")
         require_clean(draft.source, what="source")
+        for path in draft.files:
+            require_clean(path, what="a file's path")
     except UsageError as problem:
         return problem.message
     return ""

@@ -2,7 +2,7 @@
 
 Candidates come from the words and from the embedder; only what is above the embedder's floor and
 close to the best one competes, by the documented formula. Nothing here changes a memory: only
-vectors that were missing are written.
+vectors that were missing are written, and no more of them than the asker has patience for.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
+from ddx.clock import SYSTEM_CLOCK
 from ddx.errors import Busy, Refused, UsageError
 from ddx.fastjson import loads
 from ddx.values import changed, value
@@ -25,13 +26,14 @@ from helix.memory.scoring import (
     neighbours,
     rank,
 )
-from helix.memory.vectors import embed_waiting, read_matrix
+from helix.memory.vectors import BATCH, count_waiting, embed_waiting, read_matrix
 from helix.memory.words import bm25_scores, coverages, question_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from sqlite3 import Connection
 
+    from ddx.clock import Clock
     from helix.memory.embedders.base import Embedder, Vectors
     from helix.memory.model import Memory
     from helix.memory.scoring import Hit
@@ -43,6 +45,8 @@ LONGEST_QUERY = 4_000
 FILE_BONUS = 0.1
 """What it adds to a similarity that a memory names one of the files in question."""
 MOST_CANDIDATES = 400
+PATIENCE_S = 1.0
+"""So long a question that nobody watches waits for memories to be embedded (M-5)."""
 TEXT_ONLY = Calibration(floor=0.25, width=0.10, full=0.75, text_weight=1.0)
 """By words alone: on the scale of the share of the question that a memory holds."""
 
@@ -51,6 +55,9 @@ _NAMING = """
     WHERE instr(file_patterns, ?) > 0 OR instr(file_patterns, '/"') > 0
 """
 _MOST_FILES = 20
+_MOST_LIKELY = 64
+_FEW = 4
+"""Rows at once where time is short: long texts take 0.1 s each."""
 
 
 @value
@@ -84,11 +91,16 @@ class Recall:
         store: MemoryStore,
         embedder: Embedder | Absent,
         *,
+        patience_s: float | None = PATIENCE_S,
         progress: Callable[[int, int], None] = lambda done, total: None,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        """`patience_s` None: whoever asks waits, and sees `progress`, until all are embedded."""
         self._store = store
         self._embedder = embedder
+        self._patience_s = patience_s
         self._progress = progress
+        self._clock = clock
         self._matrix: Matrix | None = None
         self._seen: tuple[int, int] = (0, 0)
 
@@ -113,7 +125,7 @@ class Recall:
     def _by_meaning(
         self, embedder: Embedder, question: Question, terms: tuple[str, ...], *, now: str
     ) -> Recalled:
-        note = "" if self._is_current() else self._embed_waiting(embedder)
+        note = "" if self._is_current() else self._embed_waiting(embedder, terms)
         asked = embedder.embed([question.text[:LONGEST_QUERY]])[0]
         with self._store.reading() as db:
             matrix = self._current(db, embedder)
@@ -121,13 +133,33 @@ class Recall:
             hits = _answer(db, question, similar, embedder.calibration, now=now)
         return Recalled(hits, terms, embedder.id, note)
 
-    def _embed_waiting(self, embedder: Embedder) -> str:
-        """Why some rows had to be left without vectors; empty if none was."""
+    def _embed_waiting(self, embedder: Embedder, terms: tuple[str, ...]) -> str:
+        """Why some rows had to be left without vectors; empty if none was.
+
+        Those that share words with the question come first: they are the likeliest answers.
+        """
+        with self._store.reading() as db:
+            scores = bm25_scores(db, terms) if count_waiting(db, embedder) else {}
+        likely = sorted(scores, key=lambda number: -scores[number])[:_MOST_LIKELY]
         try:
-            embed_waiting(self._store, embedder, progress=self._progress)
+            left = embed_waiting(
+                self._store,
+                embedder,
+                first=likely,
+                goes_on=self._goes_on(),
+                batch=BATCH if self._patience_s is None else _FEW,
+                progress=self._progress,
+            )
         except (Busy, Refused) as problem:  # others write, or we may not: what is there will do
             return f"new memories could not be embedded: {problem.message}"
-        return ""
+        word = "memory waits" if left == 1 else "memories wait"
+        return f"{left:,} {word} to be embedded and may have been missed" if left else ""
+
+    def _goes_on(self) -> Callable[[], bool]:
+        patience_s, begun_ns = self._patience_s, self._clock.now_ns()
+        if patience_s is None:
+            return lambda: True
+        return lambda: self._clock.now_ns() - begun_ns < patience_s * 1e9
 
     def _is_current(self) -> bool:
         return self._matrix is not None and self._store.state == self._seen
@@ -143,6 +175,8 @@ def require_answerable(question: Question) -> None:
         raise UsageError("what is to be recalled?", hint='helix memory recall "flaky login test"')
     if question.type and question.type not in tuple(Kind):
         raise UsageError(f"type must be failure or pattern, not {question.type!r}")
+    if question.limit < 1:
+        raise UsageError("at least one memory must be asked for", hint="--limit 1")
 
 
 def _similarities(

@@ -11,6 +11,7 @@ from helix.memory.model import (
     Edge,
     Kind,
     Memory,
+    Past,
     Relation,
     free_name,
     identity,
@@ -89,10 +90,13 @@ def find_same(db: Connection, draft: Draft) -> Memory | None:
     return None if row is None else _memory(row)
 
 
-def insert(db: Connection, draft: Draft, *, now: str, like: str = "") -> Memory:
+def insert(
+    db: Connection, draft: Draft, *, now: str, like: str = "", past: Past | None = None
+) -> Memory:
     """A new row, under a name that reads like its trigger or like what was wished."""
     slug = slug_of(like or draft.trigger)
     pattern = f"{slug}*"  # a slug holds letters, digits and dashes: nothing that GLOB reads
+    before = past or Past()
     taken = {row[0] for row in db.execute("SELECT name FROM memory WHERE name GLOB ?", (pattern,))}
     memory = Memory(
         0,
@@ -100,9 +104,13 @@ def insert(db: Connection, draft: Draft, *, now: str, like: str = "") -> Memory:
         Kind(draft.type),
         draft.trigger.strip(),
         draft.resolution.strip(),
-        source=draft.source,
-        created_at=now,
-        file_patterns=patterns_of(draft),
+        before.helped,
+        before.failed,
+        draft.source,
+        before.created_at or now,
+        before.last_used,
+        patterns_of(draft),
+        before.pinned,
     )
     return put(db, memory)
 

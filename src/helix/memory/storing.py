@@ -8,7 +8,7 @@ from ddx.values import changed, value
 from helix.memory.echo import is_echo
 from helix.memory.embedders.base import Absent, EmbedderFailed
 from helix.memory.model import LONGEST_RESOLUTION, identity, patterns_of, rejection
-from helix.memory.quarantine import suspicion
+from helix.memory.quarantine import suspicion, without_secrets
 from helix.memory.rows import find_same, insert, memories_by_id, put
 from helix.memory.words import bm25_scores, question_terms
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ddx.masking import Masker
     from helix.memory.embedders.base import Embedder, Vectors
-    from helix.memory.model import Draft, Memory
+    from helix.memory.model import Draft, Memory, Past
     from helix.memory.store import MemoryStore
 
 SAME_TRIGGER = 0.85
@@ -65,7 +65,13 @@ class Wits:
 
 
 def store_memory(
-    store: MemoryStore, draft: Draft, wits: Wits, *, now: str, like: str = ""
+    store: MemoryStore,
+    draft: Draft,
+    wits: Wits,
+    *,
+    now: str,
+    like: str = "",
+    past: Past | None = None,
 ) -> Stored:
     """Added under a name of its own, merged into what says the same, or rejected with a reason."""
     if reason := rejection(draft):
@@ -73,11 +79,17 @@ def store_memory(
     if reason := suspicion(draft, wits.masker):
         hold(store, draft, reason, wits.masker, now=now)
         return Rejected(f"held back for a person to look at: {reason}", is_held=True)
-    return admit(store, draft, wits, now=now, like=like)
+    return admit(store, draft, wits, now=now, like=like, past=past)
 
 
 def admit(
-    store: MemoryStore, draft: Draft, wits: Wits, *, now: str, like: str = ""
+    store: MemoryStore,
+    draft: Draft,
+    wits: Wits,
+    *,
+    now: str,
+    like: str = "",
+    past: Past | None = None,
 ) -> Added | Merged:
     """The same for a draft that was judged already."""
     embedded = _embedded(draft, wits.embedder)
@@ -85,7 +97,7 @@ def admit(
         known, reason = _known(db, draft, embedded)
         if known is not None:
             return _merged(db, known, draft, reason)
-        memory = insert(db, draft, now=now, like=like)
+        memory = insert(db, draft, now=now, like=like, past=past)
         if embedded is not None:
             from helix.memory.vectors import write_vectors
 
@@ -99,7 +111,8 @@ def hold(store: MemoryStore, draft: Draft, reason: str, masker: Masker, *, now: 
     """Kept apart for a person, without its secrets (X-24); the oldest go when there are many."""
     texts = (draft.type, draft.trigger, draft.resolution, draft.source)
     with store.writing() as db:
-        db.execute(_HOLD, (*map(masker.mask, texts), reason, now))
+        masked = (without_secrets(text, masker) for text in texts)
+        db.execute(_HOLD, (*masked, reason, now))
         db.execute(_FORGET_OLDEST, (MOST_HELD,))
 
 

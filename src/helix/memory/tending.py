@@ -16,6 +16,7 @@ from helix.memory.rows import (
     count_memories,
     delete,
     edges_around,
+    find_memory,
     put,
     require_memory,
 )
@@ -23,7 +24,7 @@ from helix.memory.scoring import effectiveness_of, idle_days
 from helix.memory.undoing import Addition, Removal, write_undo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from sqlite3 import Connection
 
     from helix.memory.embedders.base import Embedder
@@ -125,18 +126,25 @@ def consolidate(
     dry_run: bool,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Consolidated:
-    """Memories of one type that say the same become one: counts added, edges led over."""
+    """Memories of one type that say the same become one: counts added, edges led over.
+
+    Comparing all with all takes its time, so nobody is locked out meanwhile; what was changed by
+    then is left for another time.
+    """
     from helix.memory.vectors import embed_waiting, read_matrix, twins
 
     embed_waiting(store, embedder, progress=progress)
-    with store.writing() as db:
+    with store.reading() as db:
         known = {memory.id: memory for memory in all_memories(db)}
         matrix = read_matrix(db, embedder)
-        order = sorted((known[number] for number in matrix.ids), key=_worth)
-        found = twins(matrix, [memory.id for memory in order], least=SAME)
-        pairs = _pairs(known, found)
-        remaining = len(known) - len(pairs)
-        if dry_run or not pairs:
+    order = sorted((known[number] for number in matrix.ids), key=_worth)
+    found = _pairs(known, twins(matrix, [memory.id for memory in order], least=SAME))
+    if dry_run or not found:
+        return Consolidated(found, len(known) - len(found))
+    with store.writing() as db:
+        pairs = tuple(_still_true(db, found))
+        remaining = count_memories(db) - len(pairs)
+        if not pairs:
             return Consolidated(pairs, remaining)
         edges = edges_around(db, [pair.merged.name for pair in pairs])
         moved = [edge for pair in pairs for edge in _merge(db, pair, now=now)]
@@ -169,6 +177,16 @@ def _pairs(known: dict[int, Memory], found: Iterable[tuple[int, int, float]]) ->
         gone.add(second)
         pairs.append(Pair(kept, merged, similarity))
     return tuple(pairs)
+
+
+def _still_true(db: Connection, pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """The pairs of which both are as they were compared, with the counts that they have now."""
+    for pair in pairs:
+        kept, merged = (find_memory(db, it.name) for it in (pair.kept, pair.merged))
+        if kept is None or merged is None or merged.pinned:
+            continue
+        if kept.whole == pair.kept.whole and merged.whole == pair.merged.whole:
+            yield Pair(kept, merged, pair.similarity)
 
 
 def _merge(db: Connection, pair: Pair, *, now: str) -> list[Edge]:

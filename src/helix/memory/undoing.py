@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ddx import fastjson
@@ -84,7 +85,8 @@ def write_undo(database: str, removal: Removal, *, now: str) -> str:
     replace(path, (fastjson.to_bytes(row) + b"\n" for row in rows))
     for ending in (_ENDING, _UNDONE):
         for old in undo_files(database, ending)[:-MOST_FILES]:
-            os.unlink(old)
+            with suppress(FileNotFoundError):
+                os.unlink(old)
     return path
 
 
@@ -114,7 +116,8 @@ def undo_last(store: MemoryStore, *, now: str) -> Undone:
         for edge in removal.edges:
             if find_memory(db, edge.source) and find_memory(db, edge.target):
                 add_edge(db, edge, now=now)
-    os.rename(path, path.removesuffix(_ENDING) + _UNDONE)
+    with suppress(FileNotFoundError):  # another one has just taken back the same
+        os.rename(path, path.removesuffix(_ENDING) + _UNDONE)
     return Undone(removal.command, head, tuple(restored), tuple(kept), path)
 
 

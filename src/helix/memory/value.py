@@ -48,13 +48,17 @@ class Lift:
 
     name: str
     rate: Rate
-    base: float | None
-    """The share of attempts without any injection that passed; None: there are none yet."""
+    base: Rate
+    """All attempts that were held out, whatever they were about: no claim on what it causes."""
 
     @property
     def lift(self) -> float | None:
-        share = self.rate.share
-        return None if share is None or self.base is None else share - self.base
+        """None while nothing was held out."""
+        return difference(self.rate, self.base)
+
+    @property
+    def interval(self) -> Interval | None:
+        return newcombe(self.rate, self.base) if self.base.total else None
 
 
 @value
@@ -69,8 +73,7 @@ class Value:
 
     @property
     def difference(self) -> float | None:
-        one, other = self.injected.share, self.withheld.share
-        return None if one is None or other is None else one - other
+        return difference(self.injected, self.withheld)
 
     @property
     def interval(self) -> Interval | None:
@@ -92,7 +95,10 @@ class Value:
         if self.interval.holds_zero:
             return "no difference can be told from chance yet"
         more = "more" if self.interval.low > 0 else "less"
-        return f"attempts with memories pass {more} often than attempts without"
+        return (
+            f"attempts with memories pass {more} often than attempts without; "
+            "where there is no difference, one look in twenty says so all the same"
+        )
 
 
 @value
@@ -115,13 +121,20 @@ def value_of(trials: Sequence[Trial]) -> Value:
         if not trial.held_out:
             for name in trial.names:
                 seen.setdefault(name, []).append(trial)
-    lifts = [Lift(name, _rate(found), withheld.share) for name, found in seen.items()]
+    lifts = [Lift(name, _rate(found), withheld) for name, found in seen.items()]
     ranked = sorted(lifts, key=lambda one: (-one.rate.interval.low, -one.rate.total, one.name))
     return Value(injected, withheld, len(trials) - len(judged), tuple(ranked))
 
 
 def _rate(trials: Sequence[Trial]) -> Rate:
     return Rate(sum(trial.passed is True for trial in trials), len(trials))
+
+
+def difference(one: Rate, other: Rate) -> float | None:
+    """Of two shares; None while one side is empty."""
+    if one.share is None or other.share is None:
+        return None
+    return one.share - other.share
 
 
 def wilson(passed: int, total: int) -> Interval:

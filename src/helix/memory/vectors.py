@@ -22,15 +22,13 @@ _KEPT = numpy.dtype("<f2")  # half precision: a thousandth of a cosine, for half
 _BLOCK = 4096
 _TWINS_AT_ONCE = 256
 _COUNT = "SELECT count(*) FROM memory WHERE embedder = ?"
-_HOW_MANY_WAIT = """
-    SELECT count(*) FROM memory
-    WHERE embedder <> ? OR length(embedding) IS NOT ? OR length(trigger_embedding) IS NOT ?
+_THAT_WAIT = """
+    FROM memory
+    WHERE (embedder <> ? OR length(embedding) IS NOT ? OR length(trigger_embedding) IS NOT ?)
 """
-_WAITING = """
-    SELECT id, trigger, resolution FROM memory
-    WHERE embedder <> ? OR length(embedding) IS NOT ? OR length(trigger_embedding) IS NOT ?
-    ORDER BY id LIMIT ?
-"""
+_HOW_MANY_WAIT = "SELECT count(*)" + _THAT_WAIT
+_WAITING = "SELECT id, trigger, resolution" + _THAT_WAIT + "ORDER BY id LIMIT ?"
+_ONE_THAT_WAITS = "SELECT id, trigger, resolution" + _THAT_WAIT + "AND id = ?"
 _WHOLE = """
     SELECT id, embedding FROM memory WHERE embedder = ? AND length(embedding) = ? ORDER BY id
 """
@@ -94,33 +92,63 @@ def packed(vector: Vectors) -> bytes:
     return vector.astype(_KEPT).tobytes()
 
 
+def count_waiting(db: Connection, embedder: Embedder) -> int:
+    """How many memories have no vectors of this embedder yet (M-4)."""
+    return int(db.execute(_HOW_MANY_WAIT, _waits(embedder)).fetchone()[0])
+
+
 def embed_waiting(
     store: MemoryStore,
     embedder: Embedder,
     *,
+    first: Sequence[int] = (),
+    goes_on: Callable[[], bool] = lambda: True,
+    batch: int = BATCH,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
-    """Every row that has no vectors of this embedder gets them, batch by batch; how many did."""
-    wanted = (embedder.id, _bytes(embedder), _bytes(embedder))
+    """Rows without vectors of this embedder get them, batch by batch; how many still wait.
+
+    Those of `first` come first; once `goes_on` says no, the rest is left for another time.
+    """
     with store.reading() as db:
-        total = int(db.execute(_HOW_MANY_WAIT, wanted).fetchone()[0])
+        total = count_waiting(db, embedder)
+        likely = [number for number in first if total and _find_waiting(db, embedder, number)]
     done = 0
-    while done < total:
+    if total:
+        progress(done, total)
+    while done < total and goes_on():
         with store.reading() as db:
-            rows = db.execute(_WAITING, (*wanted, BATCH)).fetchall()
+            found = (_find_waiting(db, embedder, number) for number in likely[:batch])
+            rows = [row for row in found if row is not None]
+            rows = rows or db.execute(_WAITING, (*_waits(embedder), batch)).fetchall()
         if not rows:  # another process was at it, too
-            break
-        whole = embedder.embed([whole_text(trigger, resolution) for _, trigger, resolution in rows])
-        triggers = embedder.embed([trigger for _, trigger, _ in rows])
-        with store.writing() as db:
-            for (number, trigger, resolution), one, other in zip(
-                rows, whole, triggers, strict=True
-            ):
-                given = (embedder.id, packed(one), packed(other), number, trigger, resolution)
-                db.execute(_WRITE, given)
+            return 0
+        del likely[:batch]
+        _embed(store, embedder, rows)
         done += len(rows)
         progress(min(done, total), total)
-    return done
+    return max(total - done, 0)
+
+
+def _embed(store: MemoryStore, embedder: Embedder, rows: Sequence[tuple[int, str, str]]) -> None:
+    """Outside of any lock, since a model takes its time; a row that changed meanwhile waits on."""
+    whole = embedder.embed([whole_text(trigger, resolution) for _, trigger, resolution in rows])
+    triggers = embedder.embed([trigger for _, trigger, _ in rows])
+    with store.writing() as db:
+        for (number, trigger, resolution), one, other in zip(rows, whole, triggers, strict=True):
+            given = (embedder.id, packed(one), packed(other), number, trigger, resolution)
+            db.execute(_WRITE, given)
+
+
+def _find_waiting(db: Connection, embedder: Embedder, number: int) -> tuple[int, str, str] | None:
+    row: tuple[int, str, str] | None = db.execute(
+        _ONE_THAT_WAITS, (*_waits(embedder), number)
+    ).fetchone()
+    return row
+
+
+def _waits(embedder: Embedder) -> tuple[str, int, int]:
+    return embedder.id, _bytes(embedder), _bytes(embedder)
 
 
 def write_vectors(

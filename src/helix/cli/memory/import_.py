@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from ddx.console.screen import answer, say
 from ddx.console.spec import JSON, Argument, Command
 from ddx.errors import CorruptFile, NotFound, Refused
 from ddx.text import counted
-from helix.cli.memory.session import open_session, tell
+from helix.cli.memory.session import Session, open_session, tell, tell_progress
+
+if TYPE_CHECKING:
+    from helix.memory.embedders.base import Absent, Embedder
+    from helix.memory.interchange import Imported
 
 REJECTED = 1
 _MOST_SHOWN = 20
@@ -19,7 +24,14 @@ def run(*, file: str, json: bool) -> int:
 
     text = _read(file)
     with open_session(writes="importing memories") as session:
-        done = import_rows(session.store, text, session.wits().masker, where=file, now=session.now)
+        wits = session.wits()
+        done = import_rows(session.store, text, wits.masker, where=file, now=session.now)
+        _show(done, file, json=json)
+        _embed(session, wits.embedder)
+    return REJECTED if done.rejected else 0
+
+
+def _show(done: Imported, file: str, *, json: bool) -> None:
     for line in done.rejected[:_MOST_SHOWN]:
         tell(f"{file}:{line.number}: not imported: {line.reason}")
     if len(done.rejected) > _MOST_SHOWN:
@@ -38,7 +50,19 @@ def run(*, file: str, json: bool) -> int:
             f"{len(done.added)} added, {len(done.merged)} known already,"
             f" {counted(done.edges, 'relationship')}, {len(done.rejected)} rejected"
         )
-    return REJECTED if done.rejected else 0
+
+
+def _embed(session: Session, embedder: Embedder | Absent) -> None:
+    """Now, while somebody looks: no later question shall have to wait for it (M-5)."""
+    from helix.memory.embedders.base import Absent, EmbedderFailed
+    from helix.memory.vectors import embed_waiting
+
+    if isinstance(embedder, Absent):
+        return
+    try:
+        embed_waiting(session.store, embedder, progress=tell_progress)
+    except EmbedderFailed as problem:
+        tell(f"imported, but not embedded yet: {problem.message}")
 
 
 def _read(file: str) -> str:

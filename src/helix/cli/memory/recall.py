@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ddx.console.screen import answer, bold, dim, say
@@ -43,7 +44,12 @@ def run(
     )
     require_answerable(question)
     with open_session() as session:
-        recall = Recall(session.store, session.embedder(), progress=tell_progress)
+        if sys.stderr.isatty():  # who watches can wait for all of them, and sees how far it is
+            recall = Recall(
+                session.store, session.embedder(), patience_s=None, progress=tell_progress
+            )
+        else:
+            recall = Recall(session.store, session.embedder())
         recalled = recall.ask(question, now=session.now)
     if recalled.note:
         tell(recalled.note)

@@ -70,11 +70,15 @@ def tell(sentence: str) -> None:
 
 
 def tell_progress(done: int, total: int) -> None:
-    """Ten times at most, and not at all where it takes no time."""
+    """At the beginning and ten times at most, and not at all where it takes no time."""
     from helix.memory.vectors import BATCH
 
+    if total < _WORTH_TELLING:
+        return
     before = max(done - BATCH, 0)
-    if total >= _WORTH_TELLING and before * 10 // total < done * 10 // total:
+    if not done:
+        tell(f"{total:,} memories are to be embedded, once; Ctrl-C keeps what is done")
+    elif before * 10 // total < done * 10 // total:
         tell(f"embedded {done:,} of {total:,} memories")
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ddx.console.screen import answer, say, table
 from ddx.console.spec import JSON, Command, Flag
+from ddx.text import counted
 from helix.cli.memory.session import open_session
 
 if TYPE_CHECKING:
@@ -33,9 +34,12 @@ def run(*, limit: int | None, json: bool) -> int:
     if found.difference is not None and found.interval is not None:
         say(f"difference {found.difference:+.0%}, 95 % interval {_spoken(found.interval)}")
     say(found.verdict)
+    if found.open:
+        say(f"left out: {counted(found.open, 'attempt')} that no check has judged")
     if shown:
         say("")
-        table(("memory", "passed", "of", "share", "95 % interval", "lift"), [*map(_line, shown)])
+        table(("memory", "passed", "of", "share", "lift", "95 % of the lift"), [*map(_line, shown)])
+        say("lift: over all held-out attempts; what is shown for hard work looks worse than it is")
     return 0
 
 
@@ -51,8 +55,9 @@ def _row(found: Value, memories: tuple[Lift, ...]) -> dict[str, Any]:
             {
                 "name": it.name,
                 **_rate_row(it.rate),
-                "base": _number(it.base),
+                "base": _number(it.base.share),
                 "lift": _number(it.lift),
+                "lift_interval": None if it.interval is None else _interval_row(it.interval),
             }
             for it in memories
         ],
@@ -82,7 +87,8 @@ def _cells(rate: Rate) -> tuple[str, str, str, str]:
 
 
 def _line(it: Lift) -> tuple[str, ...]:
-    return (it.name, *_cells(it.rate), "-" if it.lift is None else f"{it.lift:+.0%}")
+    lift = "-" if it.lift is None else f"{it.lift:+.0%}"
+    return (it.name, *_cells(it.rate)[:3], lift, _spoken(it.interval) if it.interval else "-")
 
 
 def _spoken(interval: Interval) -> str:
