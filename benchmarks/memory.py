@@ -2,8 +2,10 @@
 
     scripts/bench memory [--sizes 1000,10000,100000] [--quick] [--json FILE]
 
-Quality on our own set of memories, with the shipped embedder and with words alone; then latency and
-memory at several sizes. Exit code 1 when a target is missed; the missed ones are listed at the end.
+Quality on our own set of memories, with the shipped embedder and with words alone, and on a blind
+set that nothing was tuned on; then latency and memory at several sizes. Exit code 1 when a target
+is missed; the missed ones are listed at the end. The blind set has no target: it says what to
+expect.
 """
 
 from __future__ import annotations
@@ -20,7 +22,17 @@ from pathlib import Path
 from typing import Any
 
 from measure import CommandFailed, answer_of
-from memory_quality import AT, KINDS, Found, Quality, measure_quality
+from memory_quality import (
+    AT,
+    BLIND_KINDS,
+    KINDS,
+    WAYS,
+    Blind,
+    Found,
+    Quality,
+    measure_blind,
+    measure_quality,
+)
 from stage import open_scratch, sizes_from
 from workload import REPOSITORY, Scratch
 
@@ -67,8 +79,9 @@ class Check:
 
 def main() -> int:
     asked = _arguments()
-    quality = measure_quality(draws=5 if asked.quick else 20)
-    for line in _quality_lines(quality):
+    draws = 5 if asked.quick else 20
+    quality, blind = measure_quality(draws), measure_blind(draws)
+    for line in (*_quality_lines(quality), *_blind_lines(blind)):
         print(line)
     sizes = asked.sizes or (SIZES[:2] if asked.quick else SIZES)
     try:
@@ -87,7 +100,7 @@ def main() -> int:
         print(f"  missed: {check}")
     results: Path = asked.json or REPOSITORY / "benchmarks/results/memory.json"
     results.parent.mkdir(parents=True, exist_ok=True)
-    results.write_text(json.dumps(_as_json(quality, speeds, checks), indent=1) + "\n")
+    results.write_text(json.dumps(_as_json(quality, blind, speeds, checks), indent=1) + "\n")
     print(f"every number is in {results}")
     return 1 if missed else 0
 
@@ -171,6 +184,20 @@ def _quality_lines(quality: Quality) -> Iterator[str]:
             yield f"  {way:10} {share:.3f}"
 
 
+def _blind_lines(blind: Blind) -> Iterator[str]:
+    yield ""
+    yield f"blind: {blind.memories} memories of other fields, bare titles; R@1 / R@{AT}, no target"
+    yield f"{'':52}" + "".join(f"{kind:>14}" for kind in BLIND_KINDS)
+    for way in WAYS:
+        cells = (_cell(blind.equal[way, kind]) for kind in BLIND_KINDS)
+        yield f"{f'relevance alone, {way}':52}" + "".join(f"{cell:>14}" for cell in cells)
+    cells = (_cell(blind.priors[kind]) for kind in BLIND_KINDS)
+    yield f"{'formula, chance pasts, both':52}" + "".join(f"{cell:>14}" for cell in cells)
+    yield f"{blind.unrelated} unrelated questions of these fields; share that got an answer"
+    for way in WAYS:
+        yield f"  {way:10} {blind.false_positives[way]:.3f}"
+
+
 def _cell(found: Found) -> str:
     return f"{found.first:.3f}/{found.among:.3f}"
 
@@ -185,7 +212,9 @@ def _speed_lines(speeds: list[Speed]) -> Iterator[str]:
         yield f"{it.memories:>13,}{it.cold_s:>13.2f}{cells}"
 
 
-def _as_json(quality: Quality, speeds: list[Speed], checks: list[Check]) -> dict[str, Any]:
+def _as_json(
+    quality: Quality, blind: Blind, speeds: list[Speed], checks: list[Check]
+) -> dict[str, Any]:
     return {
         "quality": {
             name: {" | ".join(key): asdict(found) for key, found in table.items()}
@@ -196,6 +225,11 @@ def _as_json(quality: Quality, speeds: list[Speed], checks: list[Check]) -> dict
             )
         },
         "false_positives": quality.false_positives,
+        "blind": {
+            "relevance alone": {" | ".join(key): asdict(it) for key, it in blind.equal.items()},
+            "formula": {kind: asdict(found) for kind, found in blind.priors.items()},
+            "false_positives": blind.false_positives,
+        },
         "speed": [asdict(speed) for speed in speeds],
         "checks": [{**asdict(check), "met": check.met} for check in checks],
     }

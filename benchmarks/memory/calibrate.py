@@ -4,6 +4,9 @@
 
 Measured on calibration/, texts that no benchmark uses: 50 memories of developers, for each a bead
 (title and description), its bare goal, a paraphrase and keywords, and 60 questions that fit none.
+What a floor costs is also shown on calibration/near/: 71 memories from a few fields that lie close
+together, each with a bare title and a paraphrase, and 70 questions from these very fields that fit
+none. Nothing is fitted there.
 Exit code 1 when the numbers that are shipped are no longer what is measured.
 """
 
@@ -25,7 +28,9 @@ from helix.memory.embedders.registry import SHIPPED, open_embedder
 from helix.memory.words import bm25_scores, question_terms
 
 TEXTS = Path(__file__).parent / "calibration"
+NEAR = TEXTS / "near"
 KINDS = ("objective", "goal", "paraphrase", "keyword")
+FLOORS = (0.22, 0.25, 0.285, 0.32, 0.36, 0.40)
 WIDTHS = (0.02, 0.05, 0.08, 0.10, 0.15, 0.25, 1.0)
 WEIGHTS = (0.0, 0.1, 0.2, 0.3)
 DRAWS = 200
@@ -59,14 +64,15 @@ def main() -> int:
     _tell_weights(found, strangers)
     _tell_similarities(found, strangers, shipped)
     _tell_widths(found, shipped)
+    _tell_floors(*measure(embedder, NEAR), shipped)
     return _judge(found, strangers, shipped)
 
 
-def measure(embedder: Embedder) -> tuple[dict[str, Measured], Measured]:
+def measure(embedder: Embedder, texts: Path = TEXTS) -> tuple[dict[str, Measured], Measured]:
     """By kind, the questions whose memory has the same place; and those that have none."""
-    lines = (TEXTS / "pairs.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (texts / "pairs.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
-    strangers = (TEXTS / "unrelated.txt").read_text(encoding="utf-8").splitlines()
+    strangers = (texts / "unrelated.txt").read_text(encoding="utf-8").splitlines()
     memories = embedder.embed([f"{row['trigger']}\n{row['resolution']}" for row in rows])
     with sqlite3.connect(":memory:") as db:
         db.execute(
@@ -86,7 +92,8 @@ def measure(embedder: Embedder) -> tuple[dict[str, Measured], Measured]:
             cosine = embedder.embed(questions) @ memories.T
             return Measured(cosine.astype(np.float64), words)
 
-        return {kind: beside([row[kind] for row in rows]) for kind in KINDS}, beside(strangers)
+        kinds = [kind for kind in KINDS if kind in rows[0]]
+        return {kind: beside([row[kind] for row in rows]) for kind in kinds}, beside(strangers)
 
 
 def fit(found: dict[str, Measured], strangers: Measured, weight: float) -> tuple[float, float]:
@@ -149,6 +156,20 @@ def ranked_first(table: Table, shipped: Calibration, width: float) -> float:
         best = scores.argmax(axis=1) == place
         wins += float(best.mean()) if competes[place] else 0.0
     return wins / len(table)
+
+
+def _tell_floors(found: dict[str, Measured], strangers: Measured, shipped: Calibration) -> None:
+    """What a higher floor would save and what it would cost, where everything is of one field."""
+    print("\nnear: by floor, strangers that get an answer; right memory first and shown, by kind")
+    table = strangers.blend(shipped.text_weight).max(axis=1)
+    for floor in FLOORS:
+        cells = [f"strangers {np.mean(table >= floor):.2f}"]
+        for kind, measured in found.items():
+            scores = measured.blend(shipped.text_weight)
+            right = np.diag(scores)
+            first = (scores > right[:, None]).sum(axis=1) == 0
+            cells.append(f"{kind} {np.mean(first & (right >= floor)):.2f}")
+        print(f"{floor:10.3f} {'   '.join(cells)}")
 
 
 def _judge(found: dict[str, Measured], strangers: Measured, shipped: Calibration) -> int:
