@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ddx.execution.orders import Orders, Step
     from ddx.harnesses.base import Reply, Usage
 
-_FAULTS = frozenset({End.AUTH, End.RATE_LIMITED, End.API_ERROR, End.DENIED})
+FAULTS = frozenset({End.AUTH, End.RATE_LIMITED, End.API_ERROR, End.DENIED})
+"""The harness's own, whoever was asked for what: its health decides how it goes on (X-8)."""
 
 
 class Meter:
@@ -56,7 +57,7 @@ class Meter:
     def called(self, harness: str, reply: Reply) -> None:
         """The same for a call that was no attempt."""
         facts = Facts("", (), harness, "", "", "", reply=reply, reason=reply.reason)
-        is_fault = reply.end in _FAULTS
+        is_fault = reply.end in FAULTS
         self.attempted(
             harness, Failed(facts, Status.HARNESS_FAULT if is_fault else Status.AGENT_FAILED)
         )

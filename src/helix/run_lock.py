@@ -53,8 +53,7 @@ class Holder:
 @contextmanager
 def only_run(project: Project, clock: Clock, *, objective: str = "") -> Iterator[Holder]:
     """Ours alone inside. A run that died holds nothing: the kernel let go of its mark."""
-    if not os.path.isdir(project.ddx()):
-        raise NotFound(f"{project.root} has no tracker yet", hint="make one: helix init")
+    require_tracker(project)
     pid = os.getpid()
     us = Holder(pid, started_at(pid), clock.stamp(), objective)
     note = f"{us.pid_start or '-'} {us.since} {objective}"
@@ -70,6 +69,12 @@ def only_run(project: Project, clock: Clock, *, objective: str = "") -> Iterator
         yield us
     finally:
         lock.__exit__(None, None, None)
+
+
+def require_tracker(project: Project) -> None:
+    """There is no run without one; whoever looks first leaves nothing behind."""
+    if not os.path.isdir(project.ddx()):
+        raise NotFound(f"{project.root} has no tracker yet", hint="make one: helix init")
 
 
 def find_holder(project: Project) -> Holder | None:

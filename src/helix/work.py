@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ddx.errors import NotFound
 from ddx.execution.model import Landed, Preparation, Section
 from ddx.execution.record import read_record
+from ddx.git import commit_id
 from ddx.text import cut
 from ddx.tracker.model import labels_of, text_of
 from ddx.values import value
-from helix.actions.filing import Filed, file_findings, file_follow_ups, spoken
+from helix.actions.filing import Filed, file_findings, spoken
 from helix.actions.review import kept_subject, landed_subject, review
+from helix.actions.unfiled import REFUSALS, file_drafts, keep_drafts, not_filed
 from helix.desk import model_for
 from helix.memory.injection import (
     Injection,
@@ -23,6 +26,7 @@ from helix.memory.injection import (
 )
 from helix.memory.lessons import learn_from_outcome
 from helix.policy.activities import BUILD, activity_of
+from helix.policy.follow_ups import MARK
 from helix.policy.review import Clean, Findings, changed_lines
 from helix.policy.trailers import Unreadable
 from helix.prompts import build_sections, defused
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ddx.execution.model import Bead, Boundary, Drift, Limits, Outcome
+    from ddx.harnesses.base import Reply
     from helix.desk import Agent, Desk
     from helix.policy.review import Verdict
 
@@ -50,6 +55,7 @@ class BuildPolicy:
         limits: Callable[[Sequence[Bead]], Limits],
         context: str = "",
         begun: Callable[[str], None] = lambda attempt: None,
+        replied: Callable[[str], None] = lambda attempt: None,
     ) -> None:
         self._desk = desk
         self._beads = tuple(beads)
@@ -57,6 +63,8 @@ class BuildPolicy:
         self._limits = limits
         self._context = context
         self._begun = begun
+        self._replied = replied
+        """Told before anything lands."""
         self.attempt = ""
         """Empty until it is prepared."""
         self.injection = Injection()
@@ -80,7 +88,12 @@ class BuildPolicy:
             limits=self._limits(beads),
             manifest=self.injection.manifest,
             action=BUILD,
+            on_reply=lambda reply: self._hear(beads, attempt, reply),
         )
+
+    def _hear(self, beads: Sequence[Bead], attempt: str, reply: Reply) -> None:
+        self._replied(attempt)
+        _keep_leftovers(self._desk, beads, attempt, reply)
 
     def still_valid(self, beads: Sequence[Bead], boundary: Boundary) -> Drift | None:
         return None  # what governs a bead is looked at by the attempt itself (D-6)
@@ -101,13 +114,20 @@ def take_stock(desk: Desk, injection: Injection, outcome: Outcome) -> tuple[str,
 
     Remarks for a person.
     """
-    facts = outcome.facts
-    note_injection(desk.site.tracker, facts.beads, injection, facts.attempt)
     return (
-        *filter(None, (injection.remark,)),
+        *filter(None, (injection.remark, _note_injection(desk, injection, outcome))),
         *_file_leftovers(desk, outcome),
         *learn(desk, outcome),
     )
+
+
+def _note_injection(desk: Desk, injection: Injection, outcome: Outcome) -> str:
+    facts = outcome.facts
+    try:
+        note_injection(desk.site.tracker, facts.beads, injection, facts.attempt)
+    except NotFound as problem:  # somebody removed the bead under the attempt
+        return problem.message
+    return ""
 
 
 def learn(desk: Desk, outcome: Outcome) -> tuple[str, ...]:
@@ -124,12 +144,21 @@ def learn(desk: Desk, outcome: Outcome) -> tuple[str, ...]:
     return tuple(filter(None, (credited, learned)))
 
 
+def _keep_leftovers(desk: Desk, beads: Sequence[Bead], attempt: str, reply: Reply) -> None:
+    """Follow-ups are on the disk before anything lands, so that no crash loses them (A-7)."""
+    if MARK in reply.text:
+        keep_drafts(desk.site, attempt, bead=beads[0].id, reply=reply.text, if_landed=False)
+
+
 def _file_leftovers(desk: Desk, outcome: Outcome) -> tuple[str, ...]:
     """Follow-ups that its agent printed become beads (A-7)."""
-    reply = outcome.facts.reply
-    if reply is None or not reply.text:
+    facts = outcome.facts
+    if facts.reply is None or MARK not in facts.reply.text:
         return ()
-    filed = file_follow_ups(desk, reply.text, origin=outcome.facts.beads[0])
+    try:
+        filed = file_drafts(desk, facts.attempt, bead=facts.beads[0], reply=facts.reply.text)
+    except REFUSALS as problem:
+        return (not_filed(facts.attempt, problem),)
     return tuple(filter(None, (spoken(filed), *filed.remarks)))
 
 
@@ -162,10 +191,18 @@ class ReviewOf:
 
 
 def review_landed(desk: Desk, attempt: str) -> ReviewOf:
-    """Fresh eyes on exactly what an attempt landed; findings are filed before anything else."""
-    result = read_record(desk.site.project, attempt).result
+    """Fresh eyes on exactly what an attempt landed; findings are filed before anything else.
+
+    NotFound: its record was pruned, or somebody rewrote the history that had its commits.
+    """
+    project = desk.site.project
+    result = read_record(project, attempt).result
     beads = tuple(str(bead) for bead in result.get("beads", ()))
-    return file_review(desk, review(desk, landed_subject(desk.site, result)), beads)
+    subject = landed_subject(desk.site, result)
+    for commit in filter(None, (subject.span.base, subject.span.result)):
+        if commit_id(project.root, commit) != commit:
+            raise NotFound(f"git no longer has {commit}, a commit of attempt {attempt}")
+    return file_review(desk, review(desk, subject), beads)
 
 
 def file_review(desk: Desk, verdict: Verdict, beads: tuple[str, ...] = ()) -> ReviewOf:

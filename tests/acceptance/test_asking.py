@@ -157,3 +157,24 @@ def test_the_activity_of_a_bead_picks_the_page_of_its_attempt(tmp_path: Path) ->
     assert "Test, one bead" in (hall.stage / "prompt-build-2").read_text()
     assert hall.statuses() == {"app-1": "closed", "app-2": "closed"}
     assert path in hall.git("ls-files").out
+
+
+def test_next_and_a_rehearsal_know_what_check_has_said_already(tmp_path: Path) -> None:  # S-4, S-14
+    hall = make_hall(tmp_path / "w", task("app-1"))
+    hall.answers("check", "NEXT_ACTION: GUIDANCE\nREASON: prices are unclear\nQUESTION: in euro?")
+    hall.drain(code=4)
+    told = hall.helix("next", "--json").json["decision"]
+    assert (told["action"], told["question"]) == ("guidance", "in euro?")
+    assert hall.drain("--dry-run", "--json").json["decision"] == told
+    assert len(hall.calls("check")) == 1
+
+
+def test_next_owes_no_review_where_none_are_made(tmp_path: Path) -> None:  # S-4, S-17
+    hall = make_hall(tmp_path / "w", task("app-1"), task("app-2"))
+    hall.answers("review", "I cannot say")
+    hall.drain(code=4)
+    assert hall.helix("next", "--json").json["decision"]["action"] == "review"
+    (hall.root / ".helix/config.yaml").write_text(
+        '{"agent": "maker", "review": {"enabled": false}}'
+    )
+    assert hall.helix("next", "--json").json["decision"]["action"] == "build"

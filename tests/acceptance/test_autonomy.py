@@ -24,6 +24,15 @@ def test_low_asks_before_each_action_and_a_no_ends_the_run(tmp_path: Path) -> No
     assert hall.statuses() == {"app-1": "closed", "app-2": "open"}
 
 
+@pytest.mark.timeout(200)
+def test_ctrl_c_at_the_question_ends_the_run(tmp_path: Path) -> None:  # S-21, S-34
+    hall = make_hall(tmp_path / "w", task("app-1"))
+    done = hall.in_pty("run", "--autonomy", "low", typed="\x03", after="[y/N]")
+    assert done.code == 0
+    assert "not confirmed" in done.out
+    assert hall.calls() == []
+
+
 @pytest.mark.parametrize("level", ["medium", "high"])
 def test_no_level_goes_on_against_a_conflict_that_nothing_settles(
     tmp_path: Path, level: str

@@ -92,9 +92,9 @@ def test_build_in_vain_looks_for_orphans_and_goes_on_with_what_it_frees(tmp_path
     now = hall.run("date", "-u", "+%Y-%m-%dT%H:%M:%SZ").id
     claim = {"status": "in_progress", "owner": "helix", "claim-id": "c", "claimed-at": now}
     hall.write([hall.rows()["app-1"], hall.rows()["app-2"] | claim])
-    build = "sleep 4\necho NEXT_ACTION: BUILD"
-    hall.plays("check", build, "echo NEXT_ACTION: STOP")  # by its end the claim is old enough
-    hall.drain(HELIX_ORPHAN_THRESHOLD="4")
+    ages = f"sed -i s/{now}/2025-11-01T10:00:00Z/ {hall.file}"  # by its end the claim is old enough
+    hall.plays("check", f"{ages}\necho NEXT_ACTION: BUILD", "echo NEXT_ACTION: STOP")
+    hall.drain()
     assert hall.decisions()[:3] == ["check", "check", "build"]
     assert hall.statuses()["app-2"] == "closed"
 

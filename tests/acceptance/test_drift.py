@@ -161,3 +161,38 @@ def test_a_supersession_during_a_run_is_honoured_at_the_next_boundary(tmp_path: 
     assert not (hall.root / "app-1.txt").exists()
     assert hall.statuses()["app-3"] == hall.statuses()["app-4"] == "closed"
     assert "app-1" in hall.state["skipped"]
+
+
+def test_drifted_work_is_in_the_report_with_where_it_is_kept(tmp_path: Path) -> None:  # S-27
+    hall = make_hall(tmp_path / "w", task("app-1"))
+    drifts = hall.bead("update", "app-1", "--set", "execution-eligible=false")
+    hall.builds("app-1", f"{drifts}\necho x > app-1.txt\n")
+    hall.drain("--no-auto-review", code=None)
+    (report,) = (hall.root / ".helix-logs").glob("blockers-*.md")
+    (ref,) = hall.refs()
+    said = report.read_text()
+    assert f"kept: {ref}" in said
+    assert f"git show {ref}" in said
+    assert "changed meanwhile: execution-eligible" in said
+
+
+def test_what_was_skipped_and_then_completed_is_in_nobodys_way(
+    tmp_path: Path,
+) -> None:  # S-24, S-27
+    hall = make_hall(
+        tmp_path / "w",
+        *(task(f"app-{name}", priority=n) for n, name in enumerate("12")),
+        task("app-e", issue_type="epic", priority=4),
+    )
+    drifts = hall.bead("update", "app-1", "--parent", "app-e")
+    once = f'[ -e "$stage/once" ] || {{ touch "$stage/once"; {drifts}; }}'
+    hall.builds("app-1", f"{once}\necho x > app-1.txt\n")
+    again = hall.bead("update", "app-1", "--title", "Do it all the same")
+    hall.builds("app-2", f"{again}\necho x > app-2.txt\n")
+    told = hall.drain("--no-auto-review")
+    assert hall.calls("build") == ["build app-1", "build app-2", "build app-1"]
+    assert hall.statuses()["app-1"] == "closed"
+    assert hall.state["skipped"] == {}
+    assert hall.state["blockers"] == []
+    assert "0 skipped or blocked" in told.err
+    assert list((hall.root / ".helix-logs").glob("blockers-*.md")) == []

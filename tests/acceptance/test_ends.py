@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
+from tests.support.background import SECOND_CTRL_C, hear, interrupt_a_worker
 from tests.support.runs import task
 from tests.support.stub_agents import Hall, aligned, make_hall
 
 BROKEN = "harnesses: {maker: {kind: command, argv: [./nowhere]}}"
-LONG = 'touch "$stage/began"; sleep 60\n'
+HOLDS = 'while [ ! -e "$stage/go" ]; do sleep 0.05; done\necho x > app-1.txt\n'
 
 
 def nothing(hall: Hall) -> None:
@@ -84,24 +85,33 @@ def test_a_folder_that_nobody_trusts_ends_with_4(tmp_path: Path) -> None:  # S-3
 
 
 @pytest.mark.parametrize(
-    ("signals", "code"),
+    ("signals", "code", "status"),
     [
-        ((signal.SIGINT,), 0),
-        ((signal.SIGINT, signal.SIGINT), 130),
-        ((signal.SIGTERM,), 143),
+        ((signal.SIGINT,), 0, "closed"),
+        ((signal.SIGINT, signal.SIGINT), 130, "open"),
+        ((signal.SIGTERM,), 143, "open"),
     ],
 )
+@pytest.mark.parametrize("send", [Popen.send_signal, interrupt_a_worker])
 def test_an_interrupted_run_says_by_what(
-    tmp_path: Path, signals: tuple[signal.Signals, ...], code: int
-) -> None:  # S-32, S-21
+    tmp_path: Path,
+    send: Callable[[Popen[bytes], int], None],
+    signals: tuple[signal.Signals, ...],
+    code: int,
+    status: str,
+) -> None:  # S-32, S-21; whichever thread the kernel chooses
     hall = make_hall(tmp_path / "w", task("app-1"), task("app-2"))
-    is_patient = code == 0
-    hall.builds("app-1", "sleep 3; echo x > app-1.txt\n" if is_patient else LONG)
+    hall.builds("app-1", HOLDS)
     run = hall.launch("--no-auto-review")
     hall.await_call("build app-1")
-    for number in signals:
-        run.send_signal(number)
-        time.sleep(0.5)  # two at once are one
-    assert run.wait(60) == code
+    first, *others = signals
+    send(run, first)
+    if first is signal.SIGINT:
+        hear(run, SECOND_CTRL_C)
+    for number in others:
+        send(run, number)
+    if status == "closed":
+        (hall.stage / "go").touch()
+    assert run.wait(120) == code
     assert hall.state["exit_code"] == code
-    assert hall.rows()["app-1"]["status"] == ("closed" if is_patient else "open")
+    assert hall.rows()["app-1"]["status"] == status

@@ -62,7 +62,7 @@ def test_the_phase_is_true_while_others_still_build(tmp_path: Path) -> None:  # 
     assert (hall.stage / "during").read_text().strip() == "review"
     assert hall.state["current_bead"] == "app-2"
     (hall.stage / "go").touch()
-    assert run.wait(60) == 0
+    assert run.wait(120) == 0
     assert hall.leftover() == CLEAN
 
 

@@ -6,39 +6,31 @@ import json
 import os
 import signal
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 import pytest
 from tests.support.attempts import CLEAN
-from tests.support.objectives import FINDINGS, Yard, make_yard, step
+from tests.support.background import interrupt_a_worker
+from tests.support.objectives import (
+    FINDINGS,
+    HOLD,
+    TEXT,
+    Yard,
+    ended,
+    make_yard,
+    stalled,
+    statuses,
+    step,
+)
 from tests.support.runs import CLEAN_REVIEW, task
 from tests.support.tracker import wait_for
 
 from ddx.clock import SYSTEM_CLOCK
 from ddx.project import Project
 from helix.run_lock import only_run
-
-TEXT = "Write some files"
-
-
-def statuses(yard: Yard) -> dict[str, str]:
-    return {title: row["status"] for title, row in yard.tasks().items()}
-
-
-def ended(yard: Yard) -> dict[str, str]:
-    """How each task ended, by its number, as the log tells it."""
-    names = {
-        bead: seq
-        for row in yard.events()
-        if row["name"] == "tasks_created"
-        for seq, bead in row["data"].get("task_mapping", {}).items()
-    }
-    return {
-        names[row["data"]["task_id"]]: row["data"]["status"]
-        for row in yard.events()
-        if row["name"] == "task_complete"
-    }
 
 
 def test_an_objective_is_explored_planned_built_reviewed_and_remembered(tmp_path: Path) -> None:
@@ -110,14 +102,16 @@ def test_tasks_that_do_not_wait_run_side_by_side_unless_they_touch_the_same(
         step("002"),
         step("003", **shared, verify="test -f same/003"),
         step("004", **shared, verify="test -f same/004"),
+        step("005", "001", "002"),
     )
+    yard.builds("005", "[ -f 001.txt ] && [ -f 002.txt ] && echo done > 005.txt\n")
     for seq in ("001", "002"):  # each needs the other one to be at work
         other = {"001": "002", "002": "001"}[seq]
         yard.builds(
             seq,
             f'touch "$stage/at-{seq}"\n'
-            f'for _ in $(seq 200); do [ -e "$stage/at-{other}" ] && break; sleep 0.05; done\n'
-            f'[ -e "$stage/at-{other}" ] && echo done > {seq}.txt\n',
+            f'while [ ! -e "$stage/at-{other}" ]; do sleep 0.05; done\n'
+            f"echo done > {seq}.txt\n",
         )
     for seq in ("003", "004"):  # and these must never meet
         yard.builds(
@@ -128,7 +122,8 @@ def test_tasks_that_do_not_wait_run_side_by_side_unless_they_touch_the_same(
     yard.objective(TEXT, "--workers", "4", "--no-auto-review")
     assert set(statuses(yard).values()) == {"closed"}
     assert not (yard.stage / "met").exists()
-    assert len(yard.calls("build")) == 4
+    assert len(yard.calls("build")) == 5
+    assert yard.calls("build").index("build 005") > 1
 
 
 def test_killed_after_two_of_three_tasks_it_goes_on_with_the_third(tmp_path: Path) -> None:
@@ -252,7 +247,7 @@ def test_where_nobody_answers_it_can_be_tried_again(tmp_path: Path) -> None:  # 
     yard = make_yard(tmp_path / "w")
     yard.plays("explorer", "exit 3")
     failed = yard.objective(TEXT, code=1)
-    assert "no explorer answered" in failed.err
+    assert "no explorer answered" in failed.out
     assert yard.objective("status", "--json").json["state"] == "EXPLORING"
     yard.says("explorer", FINDINGS)
     yard.objective("resume")
@@ -308,16 +303,6 @@ def test_a_question_of_the_planner_waits_for_its_answer(tmp_path: Path) -> None:
     yard.objective("resume", "--answer", "the blue one")
     assert any("the blue one" in prompt for prompt in yard.asked("planner"))
     assert yard.objective("status", "--json").json["state"] == "DONE"
-
-
-def stalled(folder: Path) -> Yard:
-    yard = make_yard(folder)
-    yard.plan(step("001"), step("002", "001"), step("003"))
-    yard.builds("001", "echo I cannot\nexit 1")
-    stopped = yard.objective(TEXT, "--max-attempts", "2", code=4)
-    assert "stalled" in stopped.out
-    assert yard.calls("build").count("build 001") == 2
-    return yard
 
 
 def test_a_stall_waits_for_a_person(tmp_path: Path) -> None:  # O-3, O-6
@@ -383,8 +368,9 @@ def test_what_lands_while_it_fails_is_reviewed_all_the_same(tmp_path: Path) -> N
 def test_what_leaves_its_delta_does_not_land(tmp_path: Path) -> None:  # O-7
     yard = make_yard(tmp_path / "w")
     yard.builds("001", "echo done > 001.txt\nmkdir -p src/other\necho x > src/other/001.txt")
-    stopped = yard.objective(TEXT, "--max-attempts", "2", "--json").json
-    assert len(stopped["blocked"]) == 1
+    stopped = yard.objective(TEXT, "--max-attempts", "2", "--json", code=4).json
+    assert (stopped["state"], len(stopped["blocked"])) == ("DONE", 1)
+    assert f"a person must see to {stopped['blocked'][0]}" in stopped["reason"]
     assert not (yard.root / "001.txt").exists()
     assert yard.calls("build") == ["build 001", "build 001"]
     assert any("src/other/001.txt" in prompt for prompt in yard.asked("build"))
@@ -425,14 +411,11 @@ def test_interrupted_it_keeps_what_was_made_and_goes_on_later(tmp_path: Path) ->
     driver = yard.begin_objective(TEXT)
     yard.await_call("build 001")
     driver.send_signal(signal.SIGTERM)
-    out, _ = driver.communicate(timeout=60)
+    out, _ = driver.communicate(timeout=120)
     assert driver.returncode == 143, out
     assert yard.leftover() == CLEAN
     (yard.stage / "go").touch()
     assert yard.objective("resume", "--json").json["state"] == "DONE"
-
-
-HOLD = 'while [ ! -e "$stage/go" ]; do sleep 0.05; done\n'
 
 
 def held_at(folder: Path, agent: str) -> Yard:
@@ -442,15 +425,21 @@ def held_at(folder: Path, agent: str) -> Yard:
     return yard
 
 
-@pytest.mark.parametrize("agent", ["explorer", "planner", "review", "observer"])
+@pytest.mark.parametrize(
+    ("agent", "send"),
+    [
+        *((agent, Popen.send_signal) for agent in ("explorer", "planner", "review", "observer")),
+        ("explorer", interrupt_a_worker),  # whichever thread the kernel chooses
+    ],
+)
 def test_interrupted_in_any_phase_it_asks_again_and_nothing_is_lost(
-    tmp_path: Path, agent: str
+    tmp_path: Path, agent: str, send: Callable[[Popen[bytes], int], None]
 ) -> None:  # C-2, O-5, S-16
     yard = held_at(tmp_path / "w", agent)
     driver = yard.begin_objective(TEXT)
     wait_for(lambda: agent in " ".join(yard.calls()))
-    driver.send_signal(signal.SIGINT)
-    out, _ = driver.communicate(timeout=60)
+    send(driver, signal.SIGINT)
+    out, _ = driver.communicate(timeout=120)
     assert driver.returncode == 130, out
     assert b"go on with: helix objective resume" in out
     (yard.stage / "go").touch()
@@ -474,7 +463,7 @@ def test_asked_to_stop_it_hears_whoever_is_speaking_and_ends(
     assert f"the objective (pid {driver.pid}) will stop" in told
     assert "asked to stop" in yard.helix("status").out
     (yard.stage / "go").touch()
-    driver.communicate(timeout=60)
+    driver.communicate(timeout=120)
     assert driver.returncode == 0
     assert yard.objective("status", "--json").json["state"] == state
     (yard.stage / "calls").unlink()
@@ -482,7 +471,7 @@ def test_asked_to_stop_it_hears_whoever_is_speaking_and_ends(
     assert yard.calls(agent) == []
 
 
-def test_the_status_tells_of_it_and_it_is_stopped_but_never_paused(tmp_path: Path) -> None:  # S-25
+def test_the_status_tells_of_it_and_it_is_stopped(tmp_path: Path) -> None:  # S-25
     yard = make_yard(tmp_path / "w")
     yard.plan(step("001"), step("002", "001"))
     yard.builds("001", f"{HOLD}echo done > 001.txt\n")
@@ -495,13 +484,9 @@ def test_the_status_tells_of_it_and_it_is_stopped_but_never_paused(tmp_path: Pat
     shown = yard.helix("status").out
     assert f"objective BUILDING: {TEXT}" in shown
     assert "begin: helix run" not in shown
-    for word in ("pause", "resume"):
-        refused = yard.helix(word, code=1).err
-        assert "cannot be paused" in refused
-        assert "helix stop" in refused
     yard.helix("stop", "--wait", "0")
     (yard.stage / "go").touch()
-    out, _ = driver.communicate(timeout=60)
+    out, _ = driver.communicate(timeout=120)
     assert (driver.returncode, b"interrupted while building" in out) == (0, True)
     assert sorted(ended(yard)) == ["001"]
     assert yard.helix("status", "--json").json["objective"] is None
@@ -525,10 +510,10 @@ def test_two_do_not_run_in_one_project(tmp_path: Path) -> None:  # S-20
     yard.builds("001", 'while [ ! -e "$stage/go" ]; do sleep 0.05; done\necho done > 001.txt\n')
     driver = yard.begin_objective(TEXT)
     yard.await_call("build 001")
-    for line in (("objective", "Another"), ("run",), ("objective", "clear")):
+    for line in (("objective", "Another one"), ("run",), ("objective", "clear")):
         assert f"pid {driver.pid}" in yard.helix(*line, code=2).err
     (yard.stage / "go").touch()
-    driver.communicate(timeout=60)
+    driver.communicate(timeout=120)
     assert driver.returncode == 0
 
 
@@ -609,7 +594,7 @@ def test_where_objectives_stand_is_told(tmp_path: Path) -> None:  # O-9
         assert yard.objective("status", "--objective", said, "--json").json["state"] == "DONE"
     unknown = yard.objective("status", "--objective", "Nobody began this", "--json").json
     assert (unknown["state"], unknown["checkpoints"]) == ("INIT", [])
-    assert len(yard.objective("transitions").out.splitlines()) == 14
+    assert len(yard.objective("transitions").out.splitlines()) == 16
 
 
 def test_a_review_that_finds_something_files_it(tmp_path: Path) -> None:  # S-16

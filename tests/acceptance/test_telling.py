@@ -92,7 +92,7 @@ def test_a_watch_that_has_nothing_to_do_calls_nobody(tmp_path: Path) -> None:  #
     (hall.root / "note.txt").write_text("no document of ours\n")
     time.sleep(2.5)  # it looks about once a second
     run.send_signal(signal.SIGINT)
-    assert run.wait(60) == 0
+    assert run.wait(120) == 0
     assert hall.calls() == before  # the answer to this very state is known
     assert hall.state["total_tokens"] == 0
     assert hall.decisions() == ["check", "stop", "stop"]  # from memory; and our own Ctrl-C

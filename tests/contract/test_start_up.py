@@ -123,8 +123,10 @@ PYTHON_OF_CONTEXTS = {
 }
 OURS_TO_SHOW_STATUS = {
     *(name for name in OURS if not name.startswith("ddx.cli")),
-    *("helix.cli.status", "helix.cli.status_text", "helix.run_lock", "helix.status"),
-    *("helix.status.files", "helix.status.model", "helix.status.queue", "helix.status.runs"),
+    *("ddx.console.columns", "helix.cli.status", "helix.cli.status_text"),
+    *("helix.run_lock", "helix.status"),
+    *("helix.status.files", "helix.status.model", "helix.status.objectives"),
+    *("helix.status.queue", "helix.status.runs"),
 }
 HEAVY = ("numpy", "yaml", "click", "platformdirs", "asyncio", "inspect", "importlib.metadata")
 NOT_TO_DECIDE = ("sqlite3", "helix.memory", "helix.objective", "helix.verification", "helix.work",

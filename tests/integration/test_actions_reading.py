@@ -519,7 +519,7 @@ def test_follow_ups_are_filed_beside_their_bead_and_only_once(shop):  # A-7
     assert mend["parent"] == tell["parent"] == "sh-epic"
     assert shop.tracker.snapshot().waits_for(tell["id"]) == (mend["id"],)
     assert shop.tracker.snapshot().waits_for("sh-a") == (mend["id"],)
-    assert filed.updated == ("sh-a",)
+    assert (filed.updated, filed.waiting) == ((), ("sh-a",))
     assert tell["execution-eligible"] is False
     assert len(filed.remarks) == 2
     again = file_follow_ups(shop.desk, text, origin="sh-a")
@@ -748,7 +748,12 @@ def test_polish_by_hand_stays_in_its_scope(shop):  # C-10
     assert (answer["status"], answer["updated"]) == ("CONVERGED", ["sh-a"])
     assert "at most 2 rounds" in shop.asked[0]
     assert "sh-b" not in shop.asked[0]
-    shop.helix("polish", "--rounds", "0", code=2)
+
+
+@pytest.mark.parametrize("action", ["polish", "design", "plan"])
+@pytest.mark.parametrize("rounds", ["0", "51"])
+def test_rounds_have_an_end(shop, action, rounds):
+    assert "from 1 to 50" in shop.helix(action, "--rounds", rounds, code=2).stderr
 
 
 # triage

@@ -182,3 +182,29 @@ def test_every_round_of_questions_can_be_answered_by_a_flag(tmp_path: Path) -> N
     assert "Which paper?" in yard.objective("resume", "--answer", "blue", code=4).out
     yard.objective("resume", "--answer", "white")
     assert any("blue" in prompt and "white" in prompt for prompt in yard.asked("planner"))
+
+
+# -- what is refused before anybody is asked -------------------------------------------------
+
+
+@pytest.mark.parametrize("word", ["stats", "stop", "pause"])
+def test_a_word_that_looks_like_a_command_begins_no_objective(tmp_path: Path, word: str) -> None:
+    yard = make_yard(tmp_path / "w")  # C-3
+    refused = yard.objective(word, code=2).err
+    assert f"'{word}' is no command here" in refused
+    assert "helix stop" in refused
+    assert (yard.calls(), yard.objective("list", "--json").json) == ([], [])
+
+
+def test_where_nothing_could_land_nobody_explores(tmp_path: Path) -> None:  # C-3
+    yard = make_yard(tmp_path / "w")
+    yard.git("checkout", "--quiet", "--detach")
+    assert "git switch BRANCH" in yard.objective("Write files", code=2).err
+    assert (yard.calls(), yard.objective("list", "--json").json) == ([], [])
+
+
+def test_without_a_commit_nobody_explores(tmp_path: Path) -> None:  # C-3
+    yard = make_yard(tmp_path / "w")
+    yard.git("update-ref", "-d", "HEAD")
+    assert "git commit" in yard.objective("Write files", code=2).err
+    assert (yard.calls(), yard.objective("list", "--json").json) == ([], [])

@@ -59,6 +59,11 @@ class Ledger:
         self._blocked: set[str] = set()
         self._touched: set[str] = set()
         """Since they were last selected."""
+        self._said: dict[str, str] = {}
+        """By attempt, the title of what it leaves for later."""
+        self._left: dict[str, str] = {}
+        """Of these, what our process has heard: from then on it must become a bead, once."""
+        self._filed: Counter[str] = Counter()
 
     # -- what happens --------------------------------------------------------------------------
 
@@ -69,6 +74,14 @@ class Ledger:
     def selected(self, attempt: str, tokens: Mapping[str, str], rows: Mapping[str, Row]) -> None:
         chosen = {bead_id: governing(row) for bead_id, row in rows.items()}
         self.attempts[attempt] = Truth(tokens, chosen)
+
+    def will_leave(self, attempt: str) -> str:
+        self._said[attempt] = f"Left over by {attempt}"
+        return self._said[attempt]
+
+    def heard(self, attempt: str) -> None:
+        if attempt in self._said:
+            self._left[attempt] = self._said[attempt]
 
     def charged(self, beads: Collection[str]) -> None:
         """A batch that fails costs none of its members anything (S-8)."""
@@ -88,6 +101,8 @@ class Ledger:
         """`everything` is the tracker as it stands after the write."""
         for bead_id, row in rows.items():
             old = before.get(bead_id, {})
+            if bead_id not in self.known:
+                self._filed_anew(text_of(row, "title"))
             self.known.add(bead_id)
             self._hands(bead_id, old, row)
             if status_of(row) == "in_progress" != status_of(old) and self._is_ours(row):
@@ -100,6 +115,11 @@ class Ledger:
                 self._blocked.add(bead_id)
 
     # -- what must hold --------------------------------------------------------------------------
+
+    def _filed_anew(self, title: str) -> None:
+        self._filed[title] += 1
+        if self._filed[title] > 1 and title in self._said.values():
+            raise Violation(f"{title!r} was filed {self._filed[title]} times")
 
     def _is_ours(self, row: Row) -> bool:
         token = text_of(row, "claim-id")
@@ -169,6 +189,8 @@ class Ledger:
         held = [it["id"] for it in rows.values() if status_of(it) == "in_progress"]
         if left := [it for it in held if text_of(rows[it], "claim-id") in ours]:
             raise Violation(f"the run ended and still holds {left}")
+        if lost_ideas := [it for it in self._left.values() if not self._filed[it]]:
+            raise Violation(f"it was left for later and is lost: {lost_ideas}")
         owed = {state["pending_review"], *_texts(state["owed_reviews"])}
         for attempt, truth in self.attempts.items():
             is_due = reviews and truth.commit and set(truth.selected) == truth.closed

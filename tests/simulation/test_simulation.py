@@ -73,6 +73,18 @@ def test_who_closes_without_another_look_is_found_out() -> None:  # X-18
             simulate(seed, spoil=hasty)
 
 
+def forgetful(world: World) -> None:
+    """What a dead run has left for later is nobody's any more."""
+    world.file_unfiled = lambda desk: ()  # type: ignore[method-assign]
+    world.leftovers, world.crashes = 1.0, 3
+
+
+def test_who_forgets_what_a_dead_run_left_for_later_is_found_out() -> None:  # A-7, X-19
+    with pytest.raises(Violation, match="left for later and is lost"):
+        for seed in range(400):
+            simulate(seed, spoil=forgetful)
+
+
 def undecided(world: World) -> None:
     """Nobody else is there, nothing goes wrong, and check always asks for a polish."""
     world.answers = (Answer.POLISH,)

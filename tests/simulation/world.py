@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
@@ -24,9 +25,10 @@ from ddx.execution.model import (
     Status,
 )
 from ddx.execution.reconciling import Reconciled
-from ddx.execution.record import new_attempt_id
+from ddx.execution.record import FOLDER, RESULT, new_attempt_id
 from ddx.execution.selecting import ReadyBeads
 from ddx.execution.settling import close_landed, release, settle
+from ddx.files import replace
 from ddx.harnesses.base import End, Reply, Usage
 from ddx.testing import FakeClock
 from ddx.tracker.drafting import create
@@ -39,6 +41,7 @@ from ddx.values import changed
 from helix.actions.check import state_hash
 from helix.actions.model import Ended, Pass
 from helix.actions.upstream import SEEN, Upstream
+from helix.policy.follow_ups import MARK
 from helix.policy.model import Answer, Checked
 from helix.policy.review import Clean, Finding, Findings, Severity, Verdict
 from helix.policy.trailers import Unreadable
@@ -150,6 +153,8 @@ class World(Bench):
         """How likely a call is lost, to a limit or to an answer that nobody can read."""
         self.ideas = 0.5
         """How likely a pass files work."""
+        self.leftovers = 0.2
+        """How likely a build leaves work for later."""
         self.answers: tuple[Answer, ...] = (Answer.STOP,)
         self.skill: dict[str, float] = {}
         """How likely an agent manages a bead; 0 is hopeless."""
@@ -234,7 +239,7 @@ class World(Bench):
             raise Refused(f"{missing[0]} cannot be worked on: it is not ready")
         beads = [ReadyBeads(snapshot, [free[bead_id]])[0] for bead_id in picked]
         attempt = new_attempt_id(self.clock)
-        policy.prepare(beads, attempt)
+        hear = policy.prepare(beads, attempt).on_reply or (lambda reply: None)
         claims = self.claims.planned(site.tracker, beads)
         facts = Facts(attempt, picked, "script", "", "0" * 40, "refs/heads/main")
         self._live[attempt] = claims, facts
@@ -245,22 +250,26 @@ class World(Bench):
         except (ChangedFirst, Refused, Drifted) as lost:
             del self._live[attempt], self.ledger.attempts[attempt]
             return Idle(lost.message, again=True)
-        outcome = settle(site, self._worked(site, claims, facts), claims, _record())
-        del self._live[attempt]
+        outcome = settle(site, self._worked(site, claims, facts, hear), claims, _record())
+        self._ended(site, attempt)
         if outcome.status in CHARGED:
             self.ledger.charged(picked)
         self.boundary()
         return outcome
 
-    def _worked(self, site: Site, claims: Claims, facts: Facts) -> Outcome:
+    def _worked(
+        self, site: Site, claims: Claims, facts: Facts, hear: Callable[[Reply], None]
+    ) -> Outcome:
         documents = self.documents
         self._spend(site, facts.attempt)
+        status = self._status(facts.beads)
+        facts = changed(facts, reply=self._reply(facts.attempt, status))
+        hear(cast("Reply", facts.reply))
+        self.ledger.heard(facts.attempt)
         if self.stop_asked():
             return Failed(changed(facts, reason="interrupted"), Status.INTERRUPTED)
-        status = self._status(facts.beads)
-        reply = Reply(End.RATE_LIMITED if self.rng.random() < 0.3 else End.CRASHED)
         if status is Status.HARNESS_FAULT:
-            return Failed(changed(facts, reply=reply, reason="the harness failed"), status)
+            return Failed(changed(facts, reason="the harness failed"), status)
         if status is Status.ALREADY_SATISFIED:
             self.ledger.attempts[facts.attempt].is_proven = True
             self.boundary()
@@ -288,6 +297,24 @@ class World(Bench):
             return Preserved(proven, status, ref, is_pending=True)
         return self._land(proven)
 
+    def _reply(self, attempt: str, status: Status) -> Reply:
+        text = ""
+        if self.rng.random() < self.leftovers:
+            row = {
+                "title": self.ledger.will_leave(attempt),
+                "acceptance": "`true` passes",
+                "blocks": self.rng.random() < 0.5,
+            }
+            text = f"It is done.\n{MARK} {json.dumps(row)}\n"
+        if status is Status.HARNESS_FAULT:
+            return Reply(End.RATE_LIMITED if self.rng.random() < 0.3 else End.CRASHED, text)
+        return Reply(End.COMPLETED, text)
+
+    def _ended(self, site: Site, attempt: str) -> None:
+        """As the record tells it: only what has a result has come to its end."""
+        replace(site.project.ddx(FOLDER, attempt, RESULT), (b'{"outcome": "ended"}\n',))
+        del self._live[attempt]
+
     def _status(self, beads: Sequence[str]) -> Status:
         if any(self.rng.random() > self.skill.get(it, 0.9) for it in beads):
             return self.rng.choice((Status.CHECK_FAILED, Status.NOTHING_DONE, Status.AGENT_FAILED))
@@ -312,7 +339,7 @@ class World(Bench):
             else:
                 for bead_id in facts.beads:
                     release(claims, bead_id, outcome)
-            del self._live[attempt]
+            self._ended(site, attempt)
             done.append(Reconciled(attempt, outcome, 0))
         return done
 
@@ -362,7 +389,7 @@ class World(Bench):
             return Unreadable("no trailer")
         return Checked(state, self.rng.choice(self.answers), "as the script says")
 
-    def review_landed(self, desk: Desk, attempt: str) -> ReviewOf | None:
+    def review_landed(self, desk: Desk, attempt: str) -> ReviewOf:
         truth = self.ledger.attempts[attempt]
         verdict = self._verdict(desk)
         if not isinstance(verdict, Unreadable):

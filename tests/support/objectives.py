@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen
+from subprocess import Popen
 from typing import Any
 
 from hypothesis import strategies as st
+from tests.support.background import begin
 from tests.support.runs import CLEAN_REVIEW, HELIX, Floor, make_floor, task
 from tests.support.tracker import Done, Row
 
@@ -64,6 +65,9 @@ else
     . "$stage/$HELIX_ACTION-$n"
 fi
 """
+TEXT = "Write some files"
+HOLD = 'while [ ! -e "$stage/go" ]; do sleep 0.05; done\n'
+"""What an agent does that waits for somebody to touch `go`."""
 FINDINGS = {
     "scope": "src/shop/",
     "focus": "x",
@@ -103,24 +107,17 @@ class Yard(Floor):
 
     def begin_objective(self, *words: str) -> Popen[bytes]:
         """The same without waiting for its end."""
-        return Popen(
-            [str(HELIX), "objective", *words],
-            cwd=self.root,
-            env=self.variables(HELIX_BACKOFF_SLEEP="0"),
-            stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=PIPE,
-            start_new_session=True,
-        )
+        env = self.variables(HELIX_BACKOFF_SLEEP="0")
+        return begin([str(HELIX), "objective", *words], cwd=self.root, env=env)
 
     def asked(self, agent: str) -> list[str]:
         """The prompts that an agent was given, in no order."""
         return [path.read_text() for path in self.stage.glob(f"asked-{agent}-*")]
 
     def events(self, kind: str = "event") -> list[Row]:
-        """The lines of the only objective's log."""
+        """The lines of the only objective's log, without one that is just being written."""
         (log,) = (self.root / ".helix/objectives").glob("*/events.jsonl")
-        rows = [json.loads(line) for line in log.read_text().splitlines()]
+        rows = [json.loads(line) for line in log.read_text().rpartition("\n")[0].splitlines()]
         return [row for row in rows if row["kind"] == kind]
 
     def noted(self) -> list[str]:
@@ -166,3 +163,36 @@ def step(seq: str, *waits: str, **more: Any) -> Row:
         "depends_on": list(waits),
         **more,
     }
+
+
+# -- what has become of one -----------------------------------------------------------------
+
+
+def statuses(yard: Yard) -> dict[str, str]:
+    return {title: row["status"] for title, row in yard.tasks().items()}
+
+
+def ended(yard: Yard) -> dict[str, str]:
+    """How each task ended, by its number, as the log tells it."""
+    names = {
+        bead: seq
+        for row in yard.events()
+        if row["name"] == "tasks_created"
+        for seq, bead in row["data"].get("task_mapping", {}).items()
+    }
+    return {
+        names[row["data"]["task_id"]]: row["data"]["status"]
+        for row in yard.events()
+        if row["name"] == "task_complete"
+    }
+
+
+def stalled(folder: Path) -> Yard:
+    """One that stopped: 001 failed twice and is blocked, 002 waits for it, 003 is done."""
+    yard = make_yard(folder)
+    yard.plan(step("001"), step("002", "001"), step("003"))
+    yard.builds("001", "echo I cannot\nexit 1")
+    stopped = yard.objective(TEXT, "--max-attempts", "2", code=4)
+    assert "stalled" in stopped.out
+    assert yard.calls("build").count("build 001") == 2
+    return yard

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen
+from subprocess import Popen
 from typing import Any
 
 from tests.support.attempts import Workshop, make_workshop
+from tests.support.background import begin
 from tests.support.tracker import ROOT, Done, bead, wait_for
 
 HELIX = ROOT / "bin/helix"
@@ -67,14 +69,8 @@ class Floor(Workshop):
 
     def launch(self, *words: str, **variables: str) -> Popen[bytes]:
         """`helix run WORDS` without waiting for its end."""
-        return Popen(
-            [str(HELIX), "run", *words],
-            cwd=self.root,
-            env=self.variables(**{"HELIX_BACKOFF_SLEEP": "0", **variables}),
-            stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=PIPE,
-        )
+        env = self.variables(**{"HELIX_BACKOFF_SLEEP": "0", **variables})
+        return begin([str(HELIX), "run", *words], cwd=self.root, env=env)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -82,10 +78,9 @@ class Floor(Workshop):
         return found
 
     def journal(self, kind: str = "") -> list[dict[str, Any]]:
-        """The lines of the newest journal."""
-        path = max((self.root / ".helix-logs").glob("*.jsonl"))
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
-        return [row for row in rows if kind in ("", row["kind"])]
+        """The lines of the last run's journal; two runs of one second are told apart."""
+        lines = (self.root / self.state["journal"]).read_text().splitlines()
+        return [row for line in lines if kind in ("", (row := json.loads(line))["kind"])]
 
     def decisions(self) -> list[str]:
         return [row["action"] for row in self.journal("decision")]
@@ -97,6 +92,22 @@ class Floor(Workshop):
             for path in sorted(self.root.rglob("*"))
             if path.is_file()
         }
+
+    def settled(self) -> dict[str, bytes]:
+        """The same beside a run that works, once nothing was written for a second."""
+        seen: list[dict[str, bytes]] = []
+
+        def is_still() -> bool:
+            if seen:
+                time.sleep(1)
+            try:
+                seen.append(self.everything())
+            except FileNotFoundError:  # replaced while we looked
+                seen.clear()
+            return len(seen) > 1 and seen[-1] == seen[-2]
+
+        wait_for(is_still)
+        return seen[-1]
 
     def await_call(self, call: str) -> None:
         wait_for(lambda: call in self.calls())

@@ -373,7 +373,7 @@ def test_processes_that_start_at_once_give_the_same_answer(tree):  # G-9
     for child in children:
         child.stdin.write("x")
         child.stdin.flush()
-    answers = {child.communicate(timeout=60)[0] for child in children}
+    answers = {child.communicate(timeout=120)[0] for child in children}
     assert answers == {"['FEAT-001', 'FEAT-002', 'US-001'] \n"}
     assert tree.search("throttling").reindexed == 0
     assert sorted(path.name for path in tree.index.parent.glob("search*")) == [

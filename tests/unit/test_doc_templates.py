@@ -218,7 +218,7 @@ def test_two_processes_get_different_numbers(project):
         )
         for name in ("one", "two")
     ]
-    ids = [made for process in running for made in process.communicate(timeout=60)[0].split()]
+    ids = [made for process in running for made in process.communicate(timeout=120)[0].split()]
     assert [process.returncode for process in running] == [0, 0]
     assert sorted(ids) == [f"FEAT-{number:03d}" for number in range(1, 31)]
     files = list(Path(project.root, "docs/helix/01-frame/features").iterdir())

@@ -222,6 +222,18 @@ def test_a_screen_made_narrower_leaves_no_piece_of_the_picture():
         assert len(screen.lines) == 2 and len(screen.lines[0]) == 40
 
 
+def test_on_a_narrow_screen_lines_are_broken_between_words():  # C-5
+    screen = Screen()
+    screen.width = 40
+    live = make_live(screen)
+    path = f"/{'x' * 50}.log"
+    with live:
+        live.tell(f"build app-1: app-1 is the first ready bead, log in {path}")
+    head, *rest = screen.lines
+    assert head == "helix: build app-1: app-1 is the first"
+    assert rest == ["  ready bead, log in", f"  {path}", ""]  # what is to be copied stays whole
+
+
 def test_a_terminal_that_went_away_ends_the_view_and_not_the_run():
     def gone(text):
         raise OSError(5, "gone")

@@ -66,10 +66,12 @@ TOLD: dict[str, dict[str, Any]] = {
     "tasks_created": PLAN,
     "task_complete": {"task_id": "t1", "status": "delivered"},
     "clarify_needed": {"questions": ["Which one?"]},
+    "unblocked": {"task_ids": ["t1"]},
 }
 READY_FOR = {
-    "all_complete": building(ended("t1"), ended("t2"), ended("t3")),
-    "stalled": building(ended("t1", "blocked"), ended("t3")),
+    (State.BUILDING, "all_complete"): building(ended("t1"), ended("t2"), ended("t3")),
+    (State.BUILDING, "stalled"): building(ended("t1", "blocked"), ended("t3")),
+    (State.BUILDING, "unblocked"): building(ended("t1", "blocked")),
 }
 
 
@@ -81,7 +83,7 @@ def test_every_state_can_be_reached() -> None:
 
 @pytest.mark.parametrize(("state", "event"), TRANSITIONS, ids=str)
 def test_a_known_event_leads_where_the_table_says(state: State, event: Event) -> None:  # O-1
-    before = READY_FOR.get(event, STANDING[state])
+    before = READY_FOR.get((state, event), STANDING[state])
     standing, result = step(before, event, TOLD.get(event, {}))
     assert standing.state is TRANSITIONS[state, event]
     assert (result.from_state, result.to_state) == (state, standing.state)
@@ -115,6 +117,41 @@ def test_nothing_leaves_the_last_states() -> None:
 def test_every_reason_says_what_can_be_done(reason: ErrorReason) -> None:  # O-2
     assert reason.recovery.endswith(".")
     assert reason == reason.name.lower()
+
+
+# -- what somebody has seen to by hand ---------------------------------------------------------
+
+
+def test_a_task_that_is_unblocked_is_pending_again_and_its_stall_is_over() -> None:  # O-3
+    standing, result = step(stalled(), "unblocked", {"task_ids": ["t1"]})
+    assert (standing.state, standing.pending) == (State.BUILDING, ("t1", "t2"))
+    assert (standing.error_reason, standing.error_context) == (None, {})
+    assert result.data == {"task_ids": ["t1"], "ready": []}
+
+
+def test_a_stall_is_over_too_where_a_pending_task_can_begin_after_all() -> None:  # O-3
+    standing, _ = step(stalled(), "unblocked", {"task_ids": [], "ready": ["t2"]})
+    assert (standing.state, standing.ended_as(TaskResult.BLOCKED)) == (State.BUILDING, ("t1",))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{}, {"task_ids": ["t3"]}, {"task_ids": ["t2"]}, {"task_ids": ["t1", "t9"]}, {"ready": ["t3"]}],
+)
+def test_what_was_not_blocked_cannot_be_unblocked(told: dict[str, Any]) -> None:  # O-3
+    before = stalled()
+    standing, result = step(before, "unblocked", told)
+    assert standing is before
+    assert result.error_reason is ErrorReason.INVALID_TRANSITION
+
+
+def test_failures_before_somebody_saw_to_it_make_none_systemic() -> None:  # O-4
+    same = {"check": "pytest", "error": "no such port"}
+    plan = {"task_ids": ["t1", "t2", "t3", "t4"], "dependencies": {}}
+    twice = building(ended("t1", "blocked", **same), ended("t2", "blocked", **same), **plan)
+    freed, _ = step(twice, "unblocked", {"task_ids": ["t1"]})
+    assert step(freed, *ended("t3", "blocked", **same))[0].state is State.BUILDING
+    assert step(twice, *ended("t3", "blocked", **same))[0].state is State.ERROR
 
 
 # -- guards ----------------------------------------------------------------------------------
@@ -190,13 +227,13 @@ def test_a_stall_with_work_that_could_be_begun_is_not_taken() -> None:  # O-3
 
 
 def test_there_is_no_stall_when_all_has_ended() -> None:
-    before = READY_FOR["all_complete"]
+    before = READY_FOR[State.BUILDING, "all_complete"]
     standing, _ = step(before, "stalled")
     assert standing is before
 
 
 def test_a_stall_behind_blocked_tasks_says_so_and_can_be_left() -> None:  # O-2
-    standing, result = step(READY_FOR["stalled"], "stalled", {"pending_count": 1})
+    standing, result = step(READY_FOR[State.BUILDING, "stalled"], "stalled", {"pending_count": 1})
     assert (result.success, standing.state) == (True, State.STALLED)
     assert result.error_reason is standing.error_reason is ErrorReason.ALL_BLOCKED
     assert result.error_context["pending"] == ["t2"]

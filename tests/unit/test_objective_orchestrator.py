@@ -75,6 +75,20 @@ STORIES: dict[str, tuple[list[tuple[str, dict[str, Any]]], State, ErrorReason | 
     ),
     "planned anew": ([*TO_A_STALL, ("replan", {})], State.PLANNING, None),
     "skipped": ([*TO_A_STALL, ("skip", {}), *THE_REST], State.DONE, None),
+    "seen to by hand": (
+        [
+            *TO_A_STALL,
+            ("unblocked", {"task_ids": ["t1"]}),
+            ended("t1", "blocked"),
+            ("unblocked", {"task_ids": ["t1"]}),
+            ended("t1"),
+            ended("t2"),
+            ("all_complete", {}),
+            *THE_REST,
+        ],
+        State.DONE,
+        None,
+    ),
     "stalled": (TO_A_STALL, State.STALLED, ErrorReason.ALL_BLOCKED),
     "aborted": ([*TO_A_STALL, ("abort", {})], State.ERROR, ErrorReason.USER_ABORT),
     "nothing found": (

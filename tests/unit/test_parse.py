@@ -145,7 +145,7 @@ DAMAGE = {
 }
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damage_is_one_finding_with_its_place_and_all_else_is_indexed(tree: Path, name: str):
     kind, line, made = DAMAGE[name]

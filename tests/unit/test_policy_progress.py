@@ -44,6 +44,7 @@ from helix.policy.progress import (
     ask_person,
     begun,
     focus_on,
+    forgo_review,
     not_begun,
     owe_review,
     release,
@@ -93,6 +94,12 @@ def test_a_cycle_with_findings_is_not_completed() -> None:  # D-10
 def test_a_review_that_cannot_be_read_is_still_owed() -> None:  # D-10, S-17
     found = after_review(cycled(SPENT, LANDED), Unreadable("no status"))
     assert (found.completed, found.pending_review) == (1, "at-1")
+
+
+def test_a_review_that_nobody_can_make_completes_nothing_and_the_next_is_owed() -> None:  # D-11
+    owed = changed(cycled(SPENT, LANDED), owed_reviews=("at-2",))
+    found = forgo_review(owed)
+    assert (found.completed, found.pending_review, found.owed_reviews) == (1, "at-2", ())
 
 
 def test_reviews_are_owed_one_after_the_other() -> None:  # S-38

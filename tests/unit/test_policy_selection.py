@@ -13,9 +13,7 @@ from helix.policy.selection import (
     batch_for,
     holds_focus,
     is_skipped,
-    pick,
     resting,
-    runnable,
     selectable,
 )
 
@@ -29,8 +27,8 @@ def bead(name: str, **fields: Any) -> Candidate:
 
 
 def picked(*ready: Candidate, cooling: tuple[Cooling, ...] = (), **progress: Any) -> str:
-    found = pick(View(ready=ready, cooling=cooling, now=NOW), Progress(**progress))
-    return found.id if found else ""
+    found = selectable(View(ready=ready, cooling=cooling, now=NOW), Progress(**progress))
+    return found[0].id if found else ""
 
 
 # Order (D-12)
@@ -105,7 +103,7 @@ def test_a_rest_that_is_over_holds_nothing() -> None:
 
 def test_a_child_that_is_not_ready_is_never_picked() -> None:  # S-5, the old loop did (4.3)
     view = View(ready=(OUTSIDE,), epics_with_work=frozenset({"E"}), now=NOW)
-    assert pick(view, Progress(focus="E")) == OUTSIDE
+    assert selectable(view, Progress(focus="E")) == [OUTSIDE]
 
 
 def test_skipped_children_do_not_hold_the_focus() -> None:  # S-5, the old loop spun here (4.7)
@@ -113,7 +111,7 @@ def test_skipped_children_do_not_hold_the_focus() -> None:  # S-5, the old loop 
     progress = Progress(focus="E", skipped={"hx-c": "r1"})
     view = View(ready=(OUTSIDE, child), now=NOW)
     assert not holds_focus(view, progress)
-    assert pick(view, progress) == OUTSIDE
+    assert selectable(view, progress) == [OUTSIDE]
 
 
 # Batches (S-8)
@@ -200,7 +198,7 @@ def test_a_batch_holds_only_what_may_be_built_now(  # S-5, S-6, S-8
     free = selectable(view, progress)
     assert all(skipped.get(each.id) != each.revision for each in free)
     if not free:
-        assert not runnable(view, progress)
+        assert all(is_skipped(progress, each.id, each.revision) for each in ready)
         return
     batch = batch_for(free[0], free, size=size, alone=alone)
     members = {each.id: each for each in free}
@@ -217,6 +215,6 @@ def test_the_order_does_not_depend_on_how_the_queue_was_listed(  # D-12
 ) -> None:
     shuffled = list(ready)
     chance.shuffle(shuffled)
-    assert runnable(View(ready=ready), Progress()) == runnable(
+    assert selectable(View(ready=ready), Progress()) == selectable(
         View(ready=tuple(shuffled)), Progress()
     )

@@ -12,6 +12,9 @@ from tests.support.tracker import wait_for
 from ddx.errors import DdxError
 from ddx.process import is_alive, read_answer, run, started_at
 
+SOON_S = 1.5
+"""Enough for a shell to say its first word, on a busy machine."""
+
 
 def shell(script: str, *, timeout_s: float = 20, stdin: bytes = b"", **env: str):
     variables = {"PATH": os.environ["PATH"], **env}
@@ -42,7 +45,7 @@ def test_a_program_that_does_not_exist_is_named():
 
 
 def test_a_program_past_its_limit_dies_with_its_children():
-    done = shell("sleep 60 & echo $!; wait", timeout_s=0.2)
+    done = shell("sleep 60 & echo $!; wait", timeout_s=SOON_S)
     assert done.timed_out
     assert not done.ok
     wait_for(lambda: not is_alive(int(done.text)))
@@ -50,7 +53,7 @@ def test_a_program_past_its_limit_dies_with_its_children():
 
 def test_a_stray_child_that_holds_the_pipe_cannot_hang_us():  # X-6
     script = f"setsid {sys.executable} -c 'import time; time.sleep(60)' & echo $!; sleep 60"
-    done = shell(script, timeout_s=0.2)
+    done = shell(script, timeout_s=SOON_S)
     stray = int(done.text)
     assert done.timed_out
     assert is_alive(stray)

@@ -50,6 +50,14 @@ def test_the_main_one_says_that_small_changes_need_none_of_it() -> None:  # P-4
     assert "single file" in (ROOT / "skills/helix/SKILL.md").read_text()
 
 
+def test_each_says_where_the_command_is_if_no_path_leads_to_it(root: Path) -> None:  # P-4
+    """codex puts no `bin` of a plugin on the PATH of its shell."""
+    for skill in (root / "skills").iterdir():
+        text = " ".join((skill / "SKILL.md").read_text().split())
+        assert "`../../bin/helix` from the folder of this page" in text, skill
+        assert (ROOT / "skills" / skill.name / "../../bin/helix").resolve() == ROOT / "bin/helix"
+
+
 Plant = Callable[[Path], object]
 
 
@@ -70,6 +78,7 @@ def edit(old: str, new: str) -> Plant:
         (edit("1. Look", "1. `workflows/LOST.md` Look"), "names workflows/LOST.md"),
         (lambda root: page(root).unlink(), "is missing"),
         (lambda root: shutil.rmtree(root / "skills/helix"), "there is no skill helix"),
+        (lambda root: shutil.rmtree(root / "workflows"), "workflows: is missing"),
         (
             lambda root: page(root).parent.rename(root / "skills/helix-dance"),
             "no command is called 'dance'",

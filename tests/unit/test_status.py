@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.objectives import TO_BUILDING
 
 from ddx.clock import stamp
+from ddx.console.columns import columns
 from ddx.project import Project
 from ddx.testing import FakeClock
 from ddx.tracker.pending import PENDING, Pending, write_pending
@@ -19,12 +21,13 @@ from ddx.values import changed
 from helix.cli.start import words_of
 from helix.cli.status import as_row
 from helix.cli.status_text import frame
-from helix.objective import Orchestrator
+from helix.objective import Orchestrator, driver, events, planning
 from helix.objective.events import objective_id
 from helix.run_lock import only_run
 from helix.settings import OCCASIONS, Route
 from helix.status import read_status
 from helix.status.model import Claim, Held, Need, Queue, Run, Status
+from helix.status.objectives import ANSWER, ASKED, HOME, LOG
 from helix.status.runs import read_decisions
 from helix.supervisor import controls
 from helix.supervisor.controls import Wish
@@ -100,6 +103,79 @@ def test_an_objective_that_is_at_work_is_told_with_its_state(world: World):  # S
         assert as_row(world.status)["objective"]["state"] == "unknown"
 
 
+def stalled(world: World, words: str) -> Orchestrator:
+    """One whose only way on is blocked."""
+    found = Orchestrator(words, str(world.root), clock=world.clock)
+    for event, told in TO_BUILDING:
+        assert found.transition(event, told).success
+    for task in ("t1", "t3"):
+        found.transition("task_complete", {"task_id": task, "status": "blocked", "error": task})
+    assert found.transition("stalled").success
+    return found
+
+
+def needs_of_objectives_in(world: World) -> list[Need]:
+    world.beads()
+    return list(world.status.needs)
+
+
+def test_an_objective_that_stalled_is_told_with_the_command_that_goes_on(world: World):  # O-3
+    id = stalled(world, "Paint it").id
+    (need,) = needs_of_objectives_in(world)
+    assert "“Paint it” is stalled" in need.what
+    assert "t2 cannot go on because of t1, t3" in need.what
+    assert need.next == f"helix objective resume --objective {id} --on-stall replan"
+    assert as_row(world.status)["needs"] == [need.__dict__]
+
+
+def test_a_question_of_an_objective_is_told_until_it_is_answered(world: World):  # O-1
+    found = Orchestrator("Paint it", str(world.root), clock=world.clock)
+    for event, told in TO_BUILDING[:3]:
+        found.transition(event, told)
+    asked = {"questions": ["Which ink?"]}
+    found.note(ASKED, asked)
+    found.transition("clarify_needed", asked)
+    (need,) = needs_of_objectives_in(world)
+    assert need.what.endswith("asks: Which ink?")
+    assert need.next == f"helix objective resume --objective {found.id} --answer '...'"
+    found.note(ANSWER, {"texts": ["blue"]})
+    (need,) = needs_of_objectives_in(world)
+    assert "broken off in PLANNING" in need.what
+
+
+def test_of_objectives_that_were_broken_off_only_the_last_is_told(world: World):  # O-5
+    for number, words in enumerate(("Paint it", "Sand it", "Sell it")):
+        found = Orchestrator(words, str(world.root), clock=world.clock)
+        found.transition("start")
+        log = world.root / ".helix/objectives" / found.id / "events.jsonl"
+        os.utime(log, ns=(number, number))
+    (need,) = needs_of_objectives_in(world)
+    assert "“Sell it” was broken off in EXPLORING" in need.what
+    with only_run(world.project, world.clock, objective=objective_id("Sell it")):
+        assert world.status.needs == ()  # somebody is at it
+    world.run(os.getpid(), phase="building")
+    assert world.status.needs == ()  # a run is: it could not go on now
+
+
+def test_an_objective_that_has_ended_needs_nobody(world: World):  # O-1
+    stalled(world, "Paint it").transition("abort")
+    assert needs_of_objectives_in(world) == []
+
+
+def test_the_log_of_an_objective_that_is_damaged_is_named(world: World):  # D-15
+    id = stalled(world, "Paint it").id
+    with open(world.root / ".helix/objectives" / id / "events.jsonl", "a") as log:
+        log.write("rubbish\n")
+    (need,) = needs_of_objectives_in(world)
+    assert "events.jsonl:" in need.what
+    assert "helix objective clear" in need.next
+
+
+def test_where_objectives_keep_what_is_spelled_once_more_here() -> None:
+    assert (HOME, LOG) == (events.OBJECTIVES, events.LOG)
+    assert (ASKED, ANSWER) == (driver.ASKED, planning.ANSWER)
+
+
 def test_a_tracker_that_cannot_be_read_is_named_and_the_rest_is_shown(world: World):  # T-11
     world.run(os.getpid(), phase="building")
     world.beads({"id": "one"})
@@ -160,6 +236,15 @@ def test_a_run_that_ended_in_order_needs_nobody(world: World, code: int, needed:
     assert status.run is not None
     assert status.run.state == "ended"
     assert list(status.needs) == [Need("so it is", "this or that?")] * needed
+
+
+def test_what_a_run_stopped_for_is_told_with_its_reason_and_once(world: World):  # S-25
+    world.beads()
+    decision = {"question": "which currency?", "least_power_explanation": "prices are unclear"}
+    world.run(GONE, stop_reason="which currency?", exit_code=4, last_decision=decision)
+    assert world.status.needs == (Need("prices are unclear", "which currency?"),)
+    world.run(GONE, stop_reason="the budget is spent", exit_code=1, last_decision=decision)
+    assert world.status.needs == (Need("the budget is spent", "which currency?"),)
 
 
 @pytest.mark.parametrize("wish", list(Wish))
@@ -281,13 +366,20 @@ FULL = Status(
 )
 
 
-@pytest.mark.parametrize("width", [40, 80, 200])
-def test_no_line_is_wider_than_the_screen(width: int):  # C-5
-    lines = frame(FULL, width=width)
-    assert max(map(len, lines)) <= width
-    assert "needs you" in lines[0]
-    words = " ".join(said_in(lines).split())
-    assert ("something long " * 12).strip() in words  # what needs a person is never cut
+@pytest.mark.parametrize("width", [24, 40, 80, 200])
+@pytest.mark.parametrize("said", ["something long ", "价格清单必须包含 "])
+def test_no_line_is_wider_than_the_screen(width: int, said: str):  # C-5
+    many = tuple(Need(said * 12, "helix explain one") for _ in range(9))
+    held = (Held("two", said * 9, said * 9),)
+    ended = Run("ended", {"stop_reason": said * 12, "exit_code": 4}, 61.0)
+    for status in (changed(FULL, needs=many, blocked=held), changed(FULL, run=ended)):
+        lines = frame(status, width=width)
+        assert max(map(columns, lines)) <= width
+        assert "needs you" in lines[0]
+        words = "".join(said_in(lines).split())
+        needed = (status.needs[0].what, status.run.text("stop_reason") if status.run else "")
+        for what in needed:  # what a person must know is never cut
+            assert "".join(what.split()) in words
 
 
 def test_nothing_is_cut_where_no_screen_is():

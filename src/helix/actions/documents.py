@@ -147,6 +147,7 @@ class _OnBead:
                     bead=self._bead_id,
                     parent=self._order.parent,
                     reply=product.reply.text,
+                    if_landed=True,
                 )
             return checks
 

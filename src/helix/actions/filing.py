@@ -54,6 +54,8 @@ class Filed:
 
     created: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    """Beads that cannot go on before what was filed now."""
     referenced: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     """Findings that are for a person to read only."""
@@ -63,7 +65,7 @@ class Filed:
 
     @property
     def has_changed(self) -> bool:
-        return bool(self.created or self.updated)
+        return bool(self.created or self.updated or self.waiting)
 
 
 def file_findings(desk: Desk, findings: Sequence[Finding], *, bead: str = "") -> Filed:
@@ -79,10 +81,10 @@ def file_findings(desk: Desk, findings: Sequence[Finding], *, bead: str = "") ->
         done = Filed(
             tuple(created.values()),
             tuple(reopened),
-            tuple(bead_id for bead_id, _ in plan.referenced),
-            tuple(finding.title for finding in plan.reported),
-            tuple(series.remarks),
-            plan.question,
+            referenced=tuple(bead_id for bead_id, _ in plan.referenced),
+            reported=tuple(finding.title for finding in plan.reported),
+            remarks=tuple(series.remarks),
+            question=plan.question,
         )
         return series.changes()
 
@@ -124,8 +126,8 @@ def file_follow_ups(
             series.add(update(series, origin, patch, now=now, by=RUNNER))
         done = Filed(
             tuple(created.values()),
-            (origin,) if waits else (),
-            tuple(bead_id for bead_id, _ in plan.referenced),
+            waiting=(origin,) if waits else (),
+            referenced=tuple(bead_id for bead_id, _ in plan.referenced),
             remarks=(*rejected, *plan.remarks, *series.remarks),
         )
         return series.changes()
@@ -259,6 +261,7 @@ def spoken(filed: Filed) -> str:
     parts = [
         f"filed {listed(filed.created)}" if filed.created else "",
         f"opened again {listed(filed.updated)}" if filed.updated else "",
+        f"{listed(filed.waiting)} waits for that" if filed.waiting else "",
         f"known already as {listed(filed.referenced)}" if filed.referenced else "",
         f"only worth a word: {listed(filed.reported)}" if filed.reported else "",
     ]

@@ -1,8 +1,9 @@
-"""Drafts of a pass that writes documents: kept with its attempt until they are filed, once (A-7).
+"""Work that an attempt leaves for later: kept with its record until it is filed, once (A-7).
 
-They are kept before anything lands. Whether the pass lands at once, after a crash or when the
-operator's edits are out of the way: whoever comes next files them, and on the pass's own bead
-stands, in the same write, that it was done.
+It is kept before anything lands. Whether the attempt lands at once, after a crash or when the
+operator's edits are out of the way: whoever comes next files it, and on the attempt's own bead
+stands, in the same write, that it was done. What a pass over documents drafts counts only if the
+pass lands; what a build left over is worth a bead however the build ended.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ddx.errors import NotFound
+from ddx.errors import NotFound, Refused
 from ddx.execution.model import Status
 from ddx.execution.record import FOLDER, attempts, read_record, records
 from ddx.fastjson import to_bytes
@@ -19,24 +20,29 @@ from ddx.files import replace
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from ddx.errors import DdxError
     from ddx.execution.work import Site
     from ddx.project import Project
     from helix.actions.filing import Filed
     from helix.desk import Desk
 
 DRAFTS = "drafts.json"
+REFUSALS = (NotFound, Refused)
+"""Somebody removed the attempt's bead, or the project's own say is against it (T-15)."""
 _LANDED = (Status.SUCCESS, Status.ALREADY_SATISFIED)
 _SECOND = len("20260102T030405")
 
 
-def keep_drafts(site: Site, attempt: str, *, bead: str, parent: str, reply: str) -> None:
+def keep_drafts(
+    site: Site, attempt: str, *, bead: str, reply: str, parent: str = "", if_landed: bool
+) -> None:
     """In the attempt's own folder, whole and masked."""
-    row = site.masker.mask_row({"bead": bead, "parent": parent, "text": reply})
-    replace(_path(site.project, attempt), (to_bytes(row), b"\n"))
+    row = {"bead": bead, "parent": parent, "if_landed": if_landed, "text": reply}
+    replace(_path(site.project, attempt), (to_bytes(site.masker.mask_row(row)), b"\n"))
 
 
-def file_drafts(desk: Desk, attempt: str, *, bead: str, parent: str, reply: str) -> Filed:
-    """Beads for what the pass left for others; a second time it does nothing."""
+def file_drafts(desk: Desk, attempt: str, *, bead: str, reply: str, parent: str = "") -> Filed:
+    """Beads for what the attempt left for others; a second time it does nothing."""
     from helix.actions.filing import file_follow_ups
 
     filed = file_follow_ups(desk, reply, origin=bead, parent=parent or None, once=attempt)
@@ -48,21 +54,37 @@ def file_drafts(desk: Desk, attempt: str, *, bead: str, parent: str, reply: str)
 
 
 def file_unfiled(desk: Desk) -> Iterator[str]:
-    """Drafts of passes that have landed since; a sentence for each pass."""
+    """What attempts have left that have ended since; a sentence for each of them."""
     from helix.actions.filing import spoken
 
     project = desk.site.project
     for attempt in attempts(project):
-        if os.path.exists(_path(project, attempt)) and find_landing(project, attempt):
-            kept = read_record(project, attempt).file(DRAFTS)
-            bead, parent, reply = (str(kept.get(name, "")) for name in ("bead", "parent", "text"))
-            try:
-                filed = file_drafts(desk, attempt, bead=bead, parent=parent, reply=reply)
-            except NotFound:  # somebody removed the bead of the pass
-                yield f"the drafts of attempt {attempt} have no bead any more: see its {DRAFTS}"
-            else:
-                said = (spoken(filed), *filed.remarks)
-                yield "; ".join(filter(None, (f"attempt {attempt} has landed", *said)))
+        kept = _due(project, attempt) if os.path.exists(_path(project, attempt)) else None
+        if not kept:
+            continue
+        bead, parent, reply = (str(kept.get(name, "")) for name in ("bead", "parent", "text"))
+        try:
+            filed = file_drafts(desk, attempt, bead=bead, parent=parent, reply=reply)
+        except REFUSALS as problem:
+            yield not_filed(attempt, problem)
+        else:
+            said = (spoken(filed), *filed.remarks)
+            yield "; ".join(filter(None, (f"attempt {attempt} left work for later", *said)))
+
+
+def not_filed(attempt: str, problem: DdxError) -> str:
+    """It is kept, and the next run tries again."""
+    said = f"what attempt {attempt} left for later is not filed"
+    return f"{said}: {problem.message}; it is in {DRAFTS} of its record"
+
+
+def _due(project: Project, attempt: str) -> Mapping[str, Any] | None:
+    """What the attempt keeps, once it is time to file it."""
+    record = read_record(project, attempt)
+    kept = record.file(DRAFTS)
+    if kept.get("if_landed", True):
+        return kept if find_landing(project, attempt) else None
+    return kept if record.result else None
 
 
 def find_landing(project: Project, attempt: str) -> Mapping[str, Any] | None:

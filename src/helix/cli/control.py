@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ddx.clock import SYSTEM_CLOCK
 from ddx.environment import refuse_inside_an_attempt
-from ddx.errors import NotFound, Refused
+from ddx.errors import NotFound
 from ddx.project import find_project
 from ddx.text import shown
 from helix.run_lock import find_holder
@@ -30,15 +30,10 @@ def controlled_project() -> Project:
 
 
 def active_run(project: Project) -> Holder:
-    """The one that can be paused and resumed; an objective can only be stopped."""
+    """The run or the objective that can be paused and resumed."""
     found = find_holder(project)
     if found is None:
         raise NotFound(f"no run is active in {project.root}", hint="begin one: helix start")
-    if found.objective:
-        raise Refused(
-            f"the objective (pid {found.pid}) cannot be paused, only stopped; nothing was changed",
-            hint="after what is running: helix stop; then, at any time: helix objective resume",
-        )
     return found
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import unicodedata
 from collections import Counter, deque
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ddx.console.columns import columns, cut_to, wrapped
 from ddx.environment import variable
 from ddx.errors import DdxError
 from ddx.instants import in_words, seconds_between
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from helix.supervisor.state import RunState
 
 MOST_LINES = 4
-_MOST_ACTIVITY = 2
+_MOST_ACTIVITY = MOST_LINES - 2  # below what is done now, and the queue
 _PAUSE_S = 0.2
 """Between two pictures, however much happens."""
 _TICK_S = 1.0
@@ -36,7 +36,8 @@ _LONGEST_BEADS = 40
 _LEFT_AT_LEAST = 30
 _BAR_AT_LEAST, _BAR_AT_MOST = 8, 40
 _HEAD_AT_MOST = 120
-_USUAL_WIDTH = 80
+_USUAL_WIDTH, _NARROWEST = 80, 20
+_INDENT = "  "
 
 _PLAIN, _BOLD, _DIM, _RED, _GREEN, _YELLOW = "", "1", "2", "31", "32", "33"
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
@@ -153,12 +154,12 @@ def _said(activity: Activity, state: RunState) -> str:
 def _line(left: Sequence[Piece], right: Sequence[Piece], *, width: int, colour: bool) -> str:
     """Both ends of a line; where there is no room for both, the left one alone."""
     end = _fitted(right, width)
-    taken = sum(_columns(text) for _, text in end)
+    taken = sum(columns(text) for _, text in end)
     room = width - taken - 2
     if not taken or room < _LEFT_AT_LEAST:
         end, room = [], width
     start = _fitted(left, room)
-    gap = " " * (room + 2 - sum(_columns(text) for _, text in start)) if end else ""
+    gap = " " * (room + 2 - sum(columns(text) for _, text in start)) if end else ""
     return "".join(_painted(piece, colour) for piece in (*start, (_PLAIN, gap), *end))
 
 
@@ -167,30 +168,11 @@ def _fitted(pieces: Sequence[Piece], room: int) -> list[Piece]:
     fitted = []
     for style, text in pieces:
         safe = shown_on_one_line(text)
-        if _columns(safe) > room:
-            fitted.append((style, _cut_to(safe, room)))
+        fitted.append((style, cut_to(safe, room)))
+        room -= columns(safe)
+        if room < 0:
             break
-        fitted.append((style, safe))
-        room -= _columns(safe)
     return fitted
-
-
-def _cut_to(text: str, room: int) -> str:
-    """What was cut is marked; of a wide letter nobody sees a half."""
-    kept, left = "", room - 1
-    for mark in text:
-        left -= _columns(mark)
-        if left < 0:
-            break
-        kept += mark
-    return f"{kept}…" if room > 0 else ""
-
-
-def _columns(text: str) -> int:
-    """How much of a line it takes: many letters of the East take two places."""
-    if text.isascii():
-        return len(text)
-    return sum(2 if unicodedata.east_asian_width(mark) in "WF" else 1 for mark in text)
 
 
 def _painted(piece: Piece, colour: bool) -> str:
@@ -290,7 +272,13 @@ class Live:
         """A line that stays, above the picture."""
         with self._mutex:
             lines, erased = self._lines, self._erased()
-            self._put(f"{erased}{shown(f'helix: {sentence}')}\n{self._drawn(lines, self._text)}")
+            self._put(f"{erased}{self._broken(sentence)}\n{self._drawn(lines, self._text)}")
+
+    def _broken(self, sentence: str) -> str:
+        """Between words; one that is longer than the line, such as a path, stays to be copied."""
+        told = shown(f"helix: {sentence}")
+        room = max(self._width(), _NARROWEST) - len(_INDENT)
+        return f"\n{_INDENT}".join(wrapped(told, room, breaks_words=False))
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -344,7 +332,7 @@ class Live:
         """What takes the picture away; a screen made narrower has broken its lines."""
         *above, _ = self._lines or [""]
         width = max(self._width(), 1)
-        rows = sum(max(-(-_columns(line) // width), 1) for line in above)
+        rows = sum(max(-(-columns(line) // width), 1) for line in above)
         was_drawn, self._lines = bool(self._lines), []
         up = f"\x1b[{rows}A" if rows else ""
         return f"\r{up}{_ERASE_BELOW}" if was_drawn else ""
@@ -379,10 +367,10 @@ def open_view(
 
 
 def read_backlog(project: Project, clock: Clock) -> Backlog:
-    columns = Tracker(project, clock=clock).snapshot().columns
-    rows = zip(columns.ids, columns.titles, columns.statuses, strict=True)
+    beads = Tracker(project, clock=clock).snapshot().columns
+    rows = zip(beads.ids, beads.titles, beads.statuses, strict=True)
     titles = {bead_id: title for bead_id, title, status in rows if status == "in_progress"}
-    return Backlog(Counter(columns.statuses), titles)
+    return Backlog(Counter(beads.statuses), titles)
 
 
 def _write(text: str) -> None:

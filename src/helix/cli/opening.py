@@ -12,7 +12,7 @@ from helix.cli.control import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ddx.execution.model import Happening
     from ddx.execution.work import Site
@@ -35,6 +35,7 @@ REHEARSABLE = (AGENT, MODEL, EFFORT, DRY_RUN, JSON)
 _SIGINT, _INTERRUPTED, _TERMINATED = 2, 130, 143
 _QUIET = frozenset({"agent-said", "agent-tool", "agent-notice", "agent-usage", "agent-started"})
 _WIDTH = 100
+_POLL_S = 0.2
 
 
 @contextmanager
@@ -173,6 +174,16 @@ class Interruption:
     def _ask(self, number: int, frame: object) -> None:
         self.code = _INTERRUPTED if number == _SIGINT else _TERMINATED
         self._stop.ask()
+
+
+def typed_line(is_over: Callable[[], bool]) -> str:
+    """What a person types; nothing at the end of input, or once all of it is to end (S-21)."""
+    from select import select
+
+    while not select([sys.stdin], [], [], _POLL_S)[0]:
+        if is_over():
+            return ""
+    return sys.stdin.readline()
 
 
 def hear(happening: Happening) -> None:

@@ -9,7 +9,7 @@ from ddx.clock import SYSTEM_CLOCK
 from ddx.execution.model import Limits
 from ddx.project import find_project
 from ddx.values import value
-from helix.actions.check import state_hash
+from helix.actions.check import kept_answers, state_hash
 from helix.actions.scope import REPO, resolve_scope
 from helix.cli.looking import open_to_look
 from helix.desk import Agent, Desk
@@ -51,7 +51,7 @@ def read_outlook() -> Outlook:
     seen = resolve_scope(desk.site, scope or REPO)
     look = Look(desk, seen)
     view = read_view(look, state=state_hash(desk.site, seen))
-    progress = _progress(look, run, is_active=active is not None)
+    progress = _progress(look, active, settings)
     decision = next_action(view, progress, _rules(settings, active, _autonomy(project, active)))
     return Outlook(look, view, progress, decision, active)
 
@@ -70,10 +70,12 @@ def _desk(project: Project, settings: HelixSettings) -> Desk:
     )
 
 
-def _progress(look: Look, run: Run | None, *, is_active: bool) -> Progress:
-    """As far as the run's file tells; of an earlier one only the review that it owes (S-17)."""
-    if run is None or not is_active:
-        return Progress(pending_review=_owed(look.site.project))
+def _progress(look: Look, run: Run | None, settings: HelixSettings) -> Progress:
+    """As far as the active run's file tells; without one, what the next run would begin with."""
+    project = look.site.project
+    answers = kept_answers(project)
+    if run is None:
+        return Progress(pending_review=_owed(project, settings), answers=answers)
     known = (bead_id for bead_id in run.table("skipped") if bead_id in look.snapshot)
     return Progress(
         focus=run.text("focused_epic"),
@@ -82,12 +84,15 @@ def _progress(look: Look, run: Run | None, *, is_active: bool) -> Progress:
         skipped={bead_id: look.snapshot.revision(bead_id) for bead_id in known},
         pending_review=run.text("pending_review"),
         aligned_at=run.count("completed_cycles"),
+        answers=answers,
     )
 
 
-def _owed(project: Project) -> str:
-    """The review that the next run would begin with (S-17)."""
-    return next(iter(read_promises(project).owed), "")
+def _owed(project: Project, settings: HelixSettings) -> str:
+    """The review that comes first, where reviews are made at all (S-17)."""
+    if not settings.reviews:
+        return ""
+    return next(iter(read_promises(project, threshold=settings.review_threshold).owed), "")
 
 
 def _autonomy(project: Project, run: Run | None) -> Autonomy:

@@ -12,8 +12,10 @@ def run() -> int:
     project = controlled_project()
     holder = active_run(project)
     ask(project, Wish.PAUSE, run=holder.name)
-    say(f"the run (pid {holder.pid}) pauses at its next boundary; go on: helix resume")
+    say(f"the {holder.kind} (pid {holder.pid}) pauses at its next boundary; go on: helix resume")
     return 0
 
 
-COMMAND = Command("pause", "Let the run rest from its next boundary on.", run, "helix pause")
+COMMAND = Command(
+    "pause", "Let the run or objective rest from its next boundary on.", run, "helix pause"
+)

@@ -12,8 +12,8 @@ def run() -> int:
     project = controlled_project()
     holder = active_run(project)
     was_asked = withdraw(project, Wish.PAUSE)
-    say(f"the run (pid {holder.pid}) {'goes on' if was_asked else 'was not paused'}")
+    say(f"the {holder.kind} (pid {holder.pid}) {'goes on' if was_asked else 'was not paused'}")
     return 0
 
 
-COMMAND = Command("resume", "Let a paused run go on.", run, "helix resume")
+COMMAND = Command("resume", "Let a paused run or objective go on.", run, "helix resume")

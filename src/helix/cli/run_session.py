@@ -19,8 +19,9 @@ from ddx.supervision import StopRequest
 from ddx.text import shown
 from ddx.values import changed
 from helix.actions.scope import REPO, resolve_scope
+from helix.cli.input_dialogue import has_person
 from helix.cli.live import open_view
-from helix.cli.opening import make_desk
+from helix.cli.opening import make_desk, typed_line
 from helix.meter import Meter
 from helix.policy.model import Rules
 from helix.settings import read_helix_settings
@@ -68,6 +69,10 @@ def supervise(project: Project, given: dict[str, Any], *, name: str) -> int:
         for hear in heard:
             hear(happening)
 
+    def is_over() -> bool:
+        stopped = controls.is_asked(project, controls.Wish.STOP)
+        return run.winding_down or bool(stop.asked) or stopped
+
     def open_one() -> Site:
         return open_site(project, on_event, stop=stop, clock=CLOCK, tell=view.tell)
 
@@ -92,7 +97,7 @@ def supervise(project: Project, given: dict[str, Any], *, name: str) -> int:
         state=state,
         open_site=open_one,
         scope=scope,
-        confirm=_confirming(view) if sys.stdin.isatty() and sys.stderr.isatty() else None,
+        confirm=_confirming(view, is_over) if has_person() else None,
         bell=Bell(
             settings.routes,
             root=project.root,
@@ -232,13 +237,13 @@ def interruptible(run: Run, stop: StopRequest, tell: Callable[[str], None]) -> I
             signal.signal(number, old)
 
 
-def _confirming(view: View) -> Callable[[str], bool]:
+def _confirming(view: View, is_over: Callable[[], bool]) -> Callable[[str], bool]:
     """A person says yes; everything else is no."""
 
     def confirm(question: str) -> bool:
         with view.aside():
             print(shown(f"helix: {question} [y/N] "), end="", file=sys.stderr, flush=True)
-            return sys.stdin.readline().strip().lower() in ("y", "yes")
+            return typed_line(is_over).strip().lower() in ("y", "yes")
 
     return confirm
 

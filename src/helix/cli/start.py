@@ -14,7 +14,7 @@ from ddx.errors import DdxError
 from ddx.text import shown
 from helix.cli.control import comes_true, controlled_project
 from helix.cli.run import COMMAND as RUN
-from helix.run_lock import RunActive, find_holder
+from helix.run_lock import RunActive, find_holder, require_tracker
 from helix.status.runs import LOGS, read_run
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def run(**given: Any) -> int:
     from ddx.supervision.background import start_in_background
 
     project = controlled_project()
+    require_tracker(project)
     holder = find_holder(project)
     if holder is not None:
         raise RunActive(

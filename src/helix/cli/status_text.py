@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ddx.console.columns import cut_to, wrapped
 from ddx.console.screen import Styled, bold, dim, when
 from ddx.instants import in_words, seconds_between
-from ddx.text import counted, cut, shown_on_one_line
+from ddx.text import counted, shown_on_one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +14,10 @@ if TYPE_CHECKING:
     from helix.status.model import Attempt, Claim, Held, Need, Objective, Queue, Run, Status
 
 _LABEL = 10
-_MOST_SHOWN = 8
-_NARROWEST = 40
+_MOST_SHOWN, _MOST_NAMED = 8, 3
+_NARROWEST = 20
+_WHOLE = frozenset({"objective", "run", "cycles", "usage", "focus", "queue"})
+"""Paragraphs that are broken where a line ends; of the others, lists, each entry is one line."""
 _UNKNOWN_COST = "cost unknown"
 _WENT_WELL = ("answered", "no_changes")
 
@@ -40,7 +43,8 @@ def _needs(needs: tuple[Need, ...], room: int) -> Iterator[Styled]:
             for line in _wrapped(need.next, room - 6 if room else 0):
                 yield Styled(f"      {bold(line)}")
     if len(needs) > _MOST_SHOWN:
-        yield Styled(f"    and {len(needs) - _MOST_SHOWN} more: helix status --json")
+        rest = f"and {len(needs) - _MOST_SHOWN} more: helix status --json"
+        yield from (Styled(f"    {line}") for line in _wrapped(rest, room - 4 if room else 0))
     yield Styled("")
 
 
@@ -75,7 +79,12 @@ def _paragraphs(status: Status) -> Iterator[tuple[str, list[str]]]:
 def _objective_lines(objective: Objective) -> Iterator[str]:
     spent = in_words(objective.elapsed_s) if objective.elapsed_s is not None else "some time"
     yield f"{objective.state}: {objective.text or objective.id}"
-    wishes = (f"asked to {wish} at the next boundary" for wish in objective.asked)
+    wishes = (
+        "paused"
+        if objective.is_paused and wish == "pause"
+        else f"asked to {wish} at the next boundary"
+        for wish in objective.asked
+    )
     yield ", ".join((f"at work for {spent}, pid {objective.pid}", *wishes))
 
 
@@ -107,7 +116,10 @@ def _run_lines(run: Run, now: str) -> Iterator[str]:
     if owed := run.text("pending_review"):
         yield f"a review is owed: attempt {owed}"
     if skipped := run.table("skipped"):
-        yield f"left alone: {', '.join(f'{it} ({why})' for it, why in skipped.items())}"
+        named = [f"{bead_id} ({why})" for bead_id, why in skipped.items()]
+        more = len(named) - _MOST_NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        yield f"left alone: {', '.join(named[:_MOST_NAMED])}{rest}"
 
 
 def _cycles(run: Run, now: str) -> str:
@@ -204,22 +216,22 @@ def _some(texts: Iterable[str]) -> list[str]:
 
 def _labelled(label: str, texts: list[str], room: int) -> Iterator[Styled]:
     """The label stands beside the first line; a paragraph without text is left out."""
-    for number, text in enumerate(filter(None, texts)):
+    left = room - _LABEL if room else 0
+    lines = [
+        line
+        for text in filter(None, texts)
+        for line in (_wrapped(text, left) if label in _WHOLE else [_short(text, left)])
+    ]
+    for number, line in enumerate(lines):
         head = dim(f"{label:<{_LABEL}}") if not number else " " * _LABEL
-        line = shown_on_one_line(text)
-        yield Styled(f"{head}{cut(line, room - _LABEL) if room else line}")
+        yield Styled(f"{head}{line}")
+
+
+def _short(text: str, room: int) -> str:
+    line = shown_on_one_line(text)
+    return cut_to(line, room) if room else line
 
 
 def _wrapped(text: str, room: int) -> list[str]:
-    """Broken between words, since `textwrap` alone would cost more than the whole command."""
     line = shown_on_one_line(text)
-    if not room or len(line) <= room:
-        return [line]
-    lines = [""]
-    for word in line.split(" "):
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if len(longer) <= room:
-            lines[-1] = longer
-        else:
-            lines.append(cut(word, room))
-    return [line for line in lines if line] or [""]
+    return wrapped(line, room) if room else [line]

@@ -13,7 +13,7 @@ from ddx.environment import variable
 from ddx.errors import CorruptFile, Refused
 from ddx.fastjson import loads, to_bytes
 from ddx.files import replace
-from ddx.values import value
+from ddx.values import changed, value
 from helix.resources import find_resources, require_resources
 
 if TYPE_CHECKING:
@@ -57,11 +57,20 @@ class Placed:
             return False
 
 
+@value
+class Record:
+    """All of ours on this machine, and the folders that were made for it, the deepest first."""
+
+    placed: tuple[Placed, ...] = ()
+    made: tuple[str, ...] = ()
+
+
 def install(*, skills_only: bool = False) -> Iterator[str]:
     """A sentence for each thing put somewhere; nothing of anybody else is replaced."""
     require_resources()
     wanted = [*_skills(), *(() if skills_only else _launchers())]
-    known = {it.path: it for it in read_placed()}
+    before = read_record()
+    known = {it.path: it for it in before.placed}
     taken = [it.path for it in wanted if _is_foreign(it, known.get(it.path))]
     if taken:
         raise Refused(
@@ -71,32 +80,42 @@ def install(*, skills_only: bool = False) -> Iterator[str]:
     missing = [it for it in wanted if not it.stands]
     kept = {it.path: it for it in wanted}
     old = [it for it in known.values() if it.path not in kept and _is_out_of_use(it)]
-    _write_placed({**known, **kept}.values())
+    made = {*before.made, *_missing_folders([*kept, _record_path()])}
+    record = Record(tuple({**known, **kept}.values()), tuple(sorted(made, key=len, reverse=True)))
+    _write_record(record)
     for it in missing:
         _put(it)
     yield from _spoken("linked", "wrote", missing)
     yield from _taken_away(old)
     if old:
         gone = {it.path for it in old}
-        _write_placed(it for it in {**known, **kept}.values() if it.path not in gone)
+        left = tuple(it for it in record.placed if it.path not in gone)
+        _write_record(changed(record, placed=left))
 
 
 def remove() -> Iterator[str]:
     """A sentence for what was taken away and for what was left, as somebody changed it since."""
-    placed = read_placed()
-    yield from _taken_away(placed)
-    for folder in sorted({os.path.dirname(it.path) for it in placed if it.is_link}):
-        _remove_empty(folder, os.path.dirname(folder))
-    _write_placed(())
+    record = read_record()
+    yield from _taken_away(record.placed)
+    if os.path.exists(_record_path()):
+        os.unlink(_record_path())
+    for folder in record.made:
+        _remove_empty(folder)
+
+
+def _missing_folders(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        while not os.path.isdir(path := os.path.dirname(path)):
+            yield path
 
 
 def _taken_away(placed: Iterable[Placed]) -> Iterator[str]:
     standing = [it for it in placed if it.stands]
-    changed = [it for it in placed if not it.stands and os.path.lexists(it.path)]
+    altered = [it for it in placed if not it.stands and os.path.lexists(it.path)]
     for it in standing:
         os.unlink(it.path)
     yield from _spoken("removed", "removed", standing)
-    for it in changed:
+    for it in altered:
         yield f"left {it.path}: it is not as we put it"
 
 
@@ -119,26 +138,28 @@ def _spoken(of_link: str, of_launcher: str, placed: Iterable[Placed]) -> Iterato
         yield f"{of_link} {what} in {folder}"
 
 
-def _remove_empty(*folders: str) -> None:
-    """An agent's folder in which nothing is left; any other stays."""
-    for folder in folders:
-        try:
-            os.rmdir(folder)
-        except OSError:
-            return
-
-
-def read_placed() -> list[Placed]:
-    """What we have put on this machine, by our own record."""
+def _remove_empty(folder: str) -> None:
     try:
-        with open(_record(), encoding="utf-8") as file:
-            rows = loads(file.read())
-        return [Placed(row["path"], row["target"], row["is_link"]) for row in rows]
+        os.rmdir(folder)
+    except OSError:  # somebody has put something of theirs there, or was faster
+        return
+
+
+def read_placed() -> tuple[Placed, ...]:
+    return read_record().placed
+
+
+def read_record() -> Record:
+    try:
+        with open(_record_path(), encoding="utf-8") as file:
+            found = loads(file.read())
+        rows = (Placed(row["path"], row["target"], row["is_link"]) for row in found["placed"])
+        return Record(tuple(rows), tuple(map(str, found["made"])))
     except FileNotFoundError:
-        return []
+        return Record()
     except (ValueError, TypeError, KeyError):
         raise CorruptFile(
-            f"{_record()} cannot be read",
+            f"{_record_path()} cannot be read",
             hint="remove it; what `helix install` put somewhere is then yours to remove",
         ) from None
 
@@ -212,15 +233,12 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _record() -> str:
+def _record_path() -> str:
     from platformdirs import user_state_path
 
     return str(user_state_path("helix") / "installed.json")
 
 
-def _write_placed(placed: Iterable[Placed]) -> None:
-    rows = [dict(it.__dict__) for it in placed]
-    if rows:
-        replace(_record(), (to_bytes(rows), b"\n"))
-    elif os.path.exists(_record()):
-        os.unlink(_record())
+def _write_record(record: Record) -> None:
+    rows = [dict(it.__dict__) for it in record.placed]
+    replace(_record_path(), (to_bytes({"placed": rows, "made": list(record.made)}), b"\n"))

@@ -49,6 +49,9 @@ def validate_skills(root: str, *, commands: Collection[str], version: str) -> li
         Fault(os.path.join(folder, name), "belongs to no skill", "move it to workflows/ or a skill")
         for name in loose
     ]
+    shared = os.path.join(root, "workflows")
+    if not os.path.isdir(shared):  # P-3
+        faults.append(Fault(shared, "is missing: the skills lead to it", "install HELIX again"))
     return [*faults, *_of_manifests(root, version)]
 
 

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ddx.execution.model import Section
 from ddx.execution.prompt import render
 from ddx.fastjson import dumps
+from ddx.harnesses.base import End
 from ddx.values import changed, value
 from helix.actions.asking import ask
+from helix.meter import FAULTS
 from helix.objective.contracts import AgentContract
 from helix.objective.outputs import find_object
+from helix.objective.session import Halt
 from helix.prompts import READING, defused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from helix.desk import Agent, Desk
+    from helix.objective.session import Session
 
 EXPLORER, PLANNER, OBSERVER = "explorer", "planner", "observer"
 MARKS = {EXPLORER: "EXPLORER_FINDINGS", PLANNER: "PLAN", OBSERVER: "OBSERVATION"}
@@ -35,37 +39,46 @@ class Unanswered:
     """It could not be asked to the end, or what it said is no answer."""
 
     reason: str
-    was_heard: bool
-    """It came to its end: asking the same again may well give the same."""
+    end: End = End.COMPLETED
+    """Completed: asking the same again may well give the same."""
 
 
 Answer: TypeAlias = Answered | Unanswered
 
 
-def ask_agent(desk: Desk, name: str, given: Mapping[str, Any], *, again: bool = False) -> Answer:
-    """Its answer; `again`: one that does not fit is told so, once."""
+def ask_in_turn(session: Session, name: str, given: Mapping[str, Any]) -> Answer | Halt:
+    """Its answer, asked for again while only the harness fails; what does not fit is told once."""
+    misfit = ""
+    while True:
+        desk = session.desk_for_asking()
+        if isinstance(desk, Halt):
+            return desk
+        answer = ask_agent(desk, name, given, misfit=misfit)
+        if isinstance(answer, Answered):
+            return answer
+        if halt := session.cut_off(answer.end):
+            return halt
+        if answer.end is End.COMPLETED and not misfit:
+            misfit = answer.reason
+        elif answer.end not in FAULTS:
+            return answer
+
+
+def ask_agent(desk: Desk, name: str, given: Mapping[str, Any], *, misfit: str = "") -> Answer:
+    """Its answer to one call; `misfit` says what was wrong with the one before."""
     contract = AgentContract(name)
     fits, error = contract.validate_input(dict(given))
     if not fits:
-        return Unanswered(error, was_heard=False)
-    answer = _ask(desk, contract, given)
-    if again and isinstance(answer, Unanswered) and answer.was_heard:
-        return _ask(desk, contract, given, misfit=answer.reason)
-    return answer
-
-
-def _ask(
-    desk: Desk, contract: AgentContract, given: Mapping[str, Any], *, misfit: str = ""
-) -> Answer:
+        return Unanswered(error, End.CRASHED)
     prompt = prompt_for(desk, contract.name, given, misfit=misfit)
     asked = ask(desk, _agent(desk, contract), action=contract.name, prompt=prompt)
     if asked.failure:
-        return Unanswered(asked.failure, was_heard=False)
+        return Unanswered(asked.failure, asked.reply.end)
     found = find_object(asked.reply.text, MARKS[contract.name])
     if found is None:
-        return Unanswered(f"there is no JSON object after {MARKS[contract.name]}", was_heard=True)
+        return Unanswered(f"there is no JSON object after {MARKS[contract.name]}")
     fits, error = contract.validate_output(found)
-    return Answered(found) if fits else Unanswered(error, was_heard=True)
+    return Answered(found) if fits else Unanswered(error)
 
 
 def prompt_for(desk: Desk, name: str, given: Mapping[str, Any], *, misfit: str = "") -> str:

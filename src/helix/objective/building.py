@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from ddx.errors import NotFound, Refused
 from ddx.execution.model import Idle, Landed
-from ddx.execution.orders import Begin, Wait
+from ddx.execution.orders import Wait
 from ddx.execution.record import MANIFEST, read_record
 from ddx.execution.relanding import land_pending
 from ddx.execution.selecting import overlap
@@ -19,10 +19,10 @@ from ddx.execution.work import work_one
 from ddx.instants import seconds_between
 from ddx.text import listed
 from ddx.tracker.lifecycle import block
-from ddx.tracker.model import FINISHED, RUNNER, holder_of, status_of, text_of, texts_of
-from ddx.tracker.pending import PENDING, held_by_pending
+from ddx.tracker.model import FINISHED, RUNNER, holder_of, text_of, texts_of
 from ddx.values import value
 from helix.desk import Agent
+from helix.objective.beads import find_freed, read_beads
 from helix.objective.judging import (
     Again,
     AwaitsLanding,
@@ -34,20 +34,19 @@ from helix.objective.judging import (
 from helix.objective.planning import FAILURE
 from helix.objective.readiness import TaskResult
 from helix.objective.reviewing import Reviews
-from helix.objective.session import Halt
+from helix.objective.session import RESUME, Halt
 from helix.objective.states import Event, State
 from helix.objective.task_policy import TaskPolicy
 from helix.objective.telling import context_of
 from helix.work import BuildPolicy, is_worth_reviewing, learn, take_stock
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from ddx.execution.model import Outcome
     from ddx.execution.work import Site
     from ddx.tracker.model import Row
     from ddx.tracker.snapshot import Snapshot
     from ddx.tracker.working import Changes
+    from helix.objective.beads import Beads
     from helix.objective.session import Session
 
 INJECTED = "injected"
@@ -55,6 +54,7 @@ INJECTED = "injected"
 
 _WATCH_S = 0.5
 _LONGEST_REASON = 600
+_GONE = "no longer in the queue"
 
 
 @value
@@ -90,9 +90,10 @@ class Building:
             while self._orchestrator.state is State.BUILDING:
                 self._land_waiting()
                 self._look()
-                self._halt = self._reviews.pay() or self._halt
-                if self._halt is None and self._orchestrator.state is State.BUILDING:
-                    self._begin(pool)
+                if not self._flights:
+                    self._session.rest_while_paused()
+                if not self._session.pause_asked():  # else what runs ends, and nothing begins
+                    self._go_on(pool)
                 if self._flights:
                     self._settle_one()
                 elif self._halt is not None:
@@ -101,8 +102,16 @@ class Building:
                     self._rest_or_end()
             while self._flights:
                 self._settle_one()
-        self._reviews.pay()  # what landed while it failed
+        if owed := self._reviews.pay():  # what landed while it failed
+            self._session.tell(owed.reason)
         return None
+
+    def _go_on(self, pool: ThreadPoolExecutor) -> None:
+        """The reviews that are owed, then as much more as may be begun."""
+        if self._halt is None:
+            self._halt = self._reviews.pay()
+        if self._halt is None and self._orchestrator.state is State.BUILDING:
+            self._begin(pool)
 
     # -- what the tracker knows --------------------------------------------------------------
 
@@ -114,102 +123,83 @@ class Building:
                     self._session.tell(remark)
 
     def _look(self) -> None:
-        """Tasks that ended without us, or whose end we had no time to write down."""
-        snapshot = self._site.tracker.snapshot()
+        """Tasks that ended without us, or whose end we had no time to write down; or did not."""
+        beads = self._read()
+        if freed := find_freed(self._orchestrator.standing, beads):
+            self._orchestrator.transition(Event.UNBLOCKED, {"task_ids": freed})
+            self._session.tell(f"somebody has seen to {listed(freed)}")
         flying = {flight.task for flight in self._flights.values()}
         for task in self._orchestrator.standing.pending:
             if task in flying or self._orchestrator.state is not State.BUILDING:
                 continue
-            row = snapshot.find(task)
-            status = status_of(row) if row else ""
-            if row and status == "closed":
+            row, status = beads.rows.get(task, {}), beads.status(task)
+            if status == "closed":
                 attempt = text_of(row, "session_id")
                 self._reviews.owe_if_landed(task, attempt)
                 told = {"summary": text_of(row, "close_reason"), "attempt": attempt}
                 self._ended(task, TaskResult.DELIVERED, told)
-            elif row is None or status in FINISHED or status == "blocked":
-                reason = text_of(row, "blocked-reason") if row else "it is no longer in the queue"
-                self._failed(task, TaskResult.BLOCKED, reason or f"it is {status}", {})
+            elif beads.is_replaced(task):
+                self._failed(task, TaskResult.BLOCKED, "another bead replaces it", {})
+            elif status in ("", "blocked", *FINISHED):
+                reason = text_of(row, "blocked-reason") or f"it is {status or _GONE}"
+                self._failed(task, TaskResult.BLOCKED, reason, {})
 
-    def _waiting_to_land(self) -> Collection[str]:
-        """Proven already: only edits in the checkout are in their way (X-13)."""
-        return held_by_pending(self._site.project.ddx(*PENDING))
-
-    def _rows(self) -> dict[str, Row]:
-        snapshot = self._site.tracker.snapshot()
-        rows = {task: snapshot.find(task) for task in self._orchestrator.task_ids}
-        return {task: row for task, row in rows.items() if row is not None}
+    def _read(self) -> Beads:
+        return read_beads(self._site, self._orchestrator.task_ids)
 
     # -- beginning ---------------------------------------------------------------------------
 
     def _begin(self, pool: ThreadPoolExecutor) -> None:
         """As many as there are workers, none whose paths overlap with one that runs (X-20)."""
-        rows = self._rows()
-        for task in self._ready(rows):
-            if len(self._flights) == self._session.workers or self._halt is not None:
+        beads = self._read()
+        for task in self._ready(beads):
+            if len(self._flights) == self._session.workers:
                 return
-            paths = texts_of(rows[task], "paths")
+            paths = texts_of(beads.rows[task], "paths")
             if any(overlap(paths, flight.paths) for flight in self._flights.values()):
                 continue
             agent = self._gate()
-            if agent is not None:
-                self._launch(pool, task, rows, agent)
+            if agent is None:
+                return
+            self._launch(pool, task, beads.rows[task], agent)
 
-    def _ready(self, rows: dict[str, Row]) -> list[str]:
-        standing = self._orchestrator.standing
+    def _ready(self, beads: Beads) -> list[str]:
+        pending = self._orchestrator.standing.pending
         flying = {flight.task for flight in self._flights.values()}
         now = self._site.clock.stamp()
-        landing = self._waiting_to_land()
         return [
             task
-            for task in standing.pending
-            if task not in flying
-            and task not in landing
-            and task in rows
-            and status_of(rows[task]) == "open"
-            and self._rests_until.get(task, "") <= now
-            and all(
-                standing.outcomes.get(it) is TaskResult.DELIVERED
-                for it in standing.dependencies.get(task, ())
-            )
+            for task in beads.to_begin(pending, flying)
+            if self._rests_until.get(task, "") <= now
         ]
 
     def _gate(self) -> Agent | None:
         """Who builds now; None: nobody may, and why is known (X-7, X-8)."""
-        session = self._session
-        self._halt = session.halted()
-        if self._halt is not None:
-            return None
-        match session.meter.step():
-            case Wait(reason=reason, until=until):
-                self._halt = None if self._flights else self._wait_until(reason, until)
-            case Begin(harness=harness):
-                builder = self._desk.builder
-                return builder if harness == builder.harness else Agent(harness)
+        match self._session.gate(self._desk.builder):
+            case Agent() as agent:
+                return agent
+            case Halt() as halt:
+                self._halt = halt
+            case Wait(reason=reason, until=until) if not self._flights:
+                self._session.tell(reason)
+                self._session.rest(until)
         return None
 
-    def _wait_until(self, reason: str, until: str) -> Halt | None:
-        self._session.tell(reason)
-        self._session.rest(until)
-        return self._session.interrupted() if self._session.is_over else None
-
-    def _launch(
-        self, pool: ThreadPoolExecutor, task: str, rows: dict[str, Row], agent: Agent
-    ) -> None:
+    def _launch(self, pool: ThreadPoolExecutor, task: str, row: Row, agent: Agent) -> None:
         build = BuildPolicy(
             self._desk,
             (task,),
             agent,
             limits=self._session.limits,
-            context=context_of(self._orchestrator, rows[task]),
+            context=context_of(self._orchestrator, row),
         )
         policy = TaskPolicy(build, self._site.project)
         now = self._site.clock.stamp()
         site = self._sites.pop() if self._sites else self._session.open_site()
         future = pool.submit(_fly, site, policy)
-        self._flights[future] = Flight(task, policy, agent, now, texts_of(rows[task], "paths"))
+        self._flights[future] = Flight(task, policy, agent, now, texts_of(row, "paths"))
         future.add_done_callback(lambda _: self._sites.append(site))
-        self._session.tell(f"building {task}: {text_of(rows[task], 'title')}")
+        self._session.tell(f"building {task}: {text_of(row, 'title')}")
 
     # -- ending ------------------------------------------------------------------------------
 
@@ -244,6 +234,8 @@ class Building:
             rules=session.rules,
             outside=flight.policy.outside,
         )
+        for remark in take_stock(self._desk, flight.policy.injection, outcome):
+            session.tell(remark)  # before its end is on record: a crash between loses nothing
         took_s = seconds_between(flight.began_at, self._site.clock.stamp())
         match verdict:
             case Delivered(summary=summary, needs_review=needs_review):
@@ -261,11 +253,11 @@ class Building:
             case AwaitsLanding(reason=reason):
                 session.tell(f"{task}: {reason}")
             case Interrupted():  # by a person, or by the budget that it was given
-                self._halt = session.halted() or session.interrupted()
+                reply = outcome.facts.reply
+                self._halt = session.cut_off(reply.end) if reply else None
+                self._halt = self._halt or session.interrupted()
             case other:
                 assert_never(other)
-        for remark in take_stock(self._desk, flight.policy.injection, outcome):
-            session.tell(remark)
 
     def _tries(self, task: str) -> int:
         row = self._site.tracker.snapshot().find(task) or {}
@@ -285,18 +277,24 @@ class Building:
             )
 
     def _give_up(self, task: str, end: GivenUp, **told: Any) -> None:
-        """The tracker learns it as well: nobody else shall pick up what cannot be done."""
-        if end.result is TaskResult.BLOCKED:
-            reason = end.reason[:_LONGEST_REASON]
+        """The tracker learns it first: nobody else shall pick up what cannot be done."""
+        refusal = self._block(task, end.reason) if end.result is TaskResult.BLOCKED else ""
+        if not refusal:
+            self._failed(task, end.result, end.reason, {**end.told, **told})
+        elif self._read().status(task) in ("open", "in_progress"):
+            self._stand_still(f"{task} was to be blocked ({end.reason}), but: {refusal}")
 
-            def decide(snapshot: Snapshot, now: str) -> Changes:
-                return block(snapshot, task, reason=reason, actor=RUNNER, now=now)
+    def _block(self, task: str, reason: str) -> str:
+        """Why the tracker did not take it; empty: it did."""
 
-            try:
-                self._site.tracker.change(decide)
-            except (Refused, NotFound) as problem:
-                self._session.tell(f"{task} was not blocked: {problem.message}")
-        self._failed(task, end.result, end.reason, {**end.told, **told})
+        def decide(snapshot: Snapshot, now: str) -> Changes:
+            return block(snapshot, task, reason=reason[:_LONGEST_REASON], actor=RUNNER, now=now)
+
+        try:
+            self._site.tracker.change(decide)
+        except (Refused, NotFound) as problem:
+            return problem.message
+        return ""
 
     def _failed(self, task: str, result: TaskResult, reason: str, told: dict[str, Any]) -> None:
         self._orchestrator.note(FAILURE, {"task_id": task, "reason": f"{task}: {reason}"})
@@ -315,35 +313,49 @@ class Building:
 
     def _rest_or_end(self) -> None:
         """Nothing runs: something rests, somebody else holds it, it is stalled, or all is done."""
-        standing = self._orchestrator.standing
-        if not standing.pending:
+        session, pending = self._session, self._orchestrator.standing.pending
+        if not pending:
             self._orchestrator.transition(Event.ALL_COMPLETE)
             return
-        rows, landing = self._rows(), self._waiting_to_land()
-        held = [it for it in standing.pending if status_of(rows.get(it, {})) == "in_progress"]
-        stalls, stall = self._orchestrator.check_stalled(self._task_list(rows, landing))
-        waits = [it for it in standing.pending if it in landing]
+        beads = self._read()
+        tasks = self._task_list(beads)
+        stalls, stall = self._orchestrator.check_stalled(tasks)
+        able = [str(task["id"]) for task in self._orchestrator.get_ready_tasks(tasks)]
+        rests = [it for it in (self._rest_of(task, beads) for task in pending) if it]
         if stalls:
             self._orchestrator.transition(Event.STALLED, stall)
-        elif self._session.is_over:
-            self._halt = self._session.interrupted()
-        elif resting := [it for it in self._rests_until.values() if it > self._site.clock.stamp()]:
-            self._session.rest(min(resting))
-        elif waits:
-            self._halt = Halt(f"{waits[0]} is proven and waits for edits in the checkout", 4)
-        elif held:
-            self._halt = Halt(f"{held[0]} is held by {holder_of(rows[held[0]])}", 4)
+        elif session.is_over:
+            self._halt = session.interrupted()
+        elif rests:
+            session.rest(min(rests))
+        elif waits := [it for it in pending if it in beads.landing]:
+            self._stand_still(f"{waits[0]} is proven and waits for edits in the checkout")
+        elif held := [it for it in pending if beads.status(it) == "in_progress"]:
+            self._stand_still(f"{held[0]} is held by {holder_of(beads.rows[held[0]])}")
+        elif stuck := [it for it in able if it in beads.held]:
+            why = f"{beads.held[stuck[0]].reason} (ddx bead why {stuck[0]})"
+            self._stand_still(f"{stuck[0]} cannot be worked on: {why}")
         else:
-            self._session.rest(self._session.later(_WATCH_S))
+            session.rest(session.later(_WATCH_S))
 
-    def _task_list(self, rows: dict[str, Row], landing: Collection[str]) -> list[dict[str, Any]]:
+    def _stand_still(self, reason: str) -> None:
+        self._halt = Halt(f"{reason}; {RESUME}", 4)
+
+    def _rest_of(self, task: str, beads: Beads) -> str:
+        """Until when it rests, by us or by the tracker; empty: it does not."""
+        own, held = self._rests_until.get(task, ""), beads.held.get(task)
+        until = max(own, held.next_eligible_at if held else "")
+        left_s = seconds_between(self._site.clock.stamp(), until) if until else None
+        return until if left_s is not None and left_s > 0 else ""
+
+    def _task_list(self, beads: Beads) -> list[dict[str, Any]]:
         """The tasks as `check_stalled` reads them."""
         standing = self._orchestrator.standing
-        running = {it for it, row in rows.items() if status_of(row) == "in_progress"} | {*landing}
+        running = {it for it in beads.rows if beads.status(it) == "in_progress"} | beads.landing
         return [
             {
                 "id": task,
-                "subject": text_of(rows.get(task, {}), "title"),
+                "subject": text_of(beads.rows.get(task, {}), "title"),
                 "status": "in_progress" if task in running else "pending",
                 "blockedBy": list(standing.dependencies.get(task, ())),
             }

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, assert_never
 from ddx.text import counted
 from ddx.values import value
 from helix.objective.asking import Unanswered
+from helix.objective.beads import find_freed, read_beads
 from helix.objective.building import Building
 from helix.objective.exploring import explore
+from helix.objective.machine import TERMINAL
 from helix.objective.observing import observe
 from helix.objective.plan import Broken, Plan, Unclear
 from helix.objective.planning import (
@@ -38,8 +40,6 @@ MOST_ROUNDS = 3
 """So often a planner may come back with questions."""
 ASKED, REPLANNED = "asked", "replanned"
 WAYS = ("replan", "skip", "abort")
-
-_ASKING = frozenset({State.EXPLORING, State.PLANNING, State.OBSERVING})
 
 
 @value
@@ -77,9 +77,9 @@ def drive(session: Session) -> Conclusion:
             case State.BUILT:
                 orchestrator.transition(Event.START_OBSERVING)
             case State.OBSERVING:
-                _observe(session)
+                halt = _observe(session)
             case State.DONE:
-                return Conclusion(_spoken_end(session), 0)
+                return _conclude(session)
             case State.ERROR:
                 return Conclusion(_spoken_error(session), 1)
             case other:
@@ -90,22 +90,19 @@ def drive(session: Session) -> Conclusion:
 
 def _before(session: Session) -> Halt | None:
     """What holds it up before a state is entered; what has ended is always told."""
-    state = session.orchestrator.state
-    if state in (State.DONE, State.ERROR):
+    if session.orchestrator.state in TERMINAL:
         return None
-    if session.is_over:
-        return session.interrupted()
-    return session.spent() if state in _ASKING else None
+    session.rest_while_paused()
+    return session.interrupted() if session.is_over else None
 
 
 def _explore(session: Session) -> Halt | None:
-    orchestrator = session.orchestrator
-    found = explore(session.desk, orchestrator, most=session.explorers, tell=session.tell)
-    if found is None:
-        return session.interrupted()
+    found = explore(session)
+    if isinstance(found, Halt):
+        return found
     files = found["targets"]["files"]
     session.tell(f"explored: {counted(len(files), 'file')} to look at")
-    orchestrator.transition(Event.EXPLORATION_COMPLETE, found)
+    session.orchestrator.transition(Event.EXPLORATION_COMPLETE, found)
     return None
 
 
@@ -120,14 +117,15 @@ def _plan(session: Session, answers: tuple[str, ...]) -> Halt | None:
     if halt := _ask_person(session, answers):
         return halt
     session.tell("planning")
-    match make_plan(desk, orchestrator):
-        case Unanswered(reason=reason) if session.is_over:
-            return session.interrupted()
+    match make_plan(session):
+        case Halt() as halt:
+            return halt
         case Unanswered(reason=reason):
             return Halt(f"there is no plan: {reason}; {RESUME}", 1)
         case Unclear(questions=questions):
-            orchestrator.note(ASKED, {"questions": list(questions)})
-            orchestrator.transition(Event.CLARIFY_NEEDED, {"questions": list(questions)})
+            asked = {"questions": list(questions)}
+            orchestrator.note(ASKED, asked)
+            orchestrator.transition(Event.CLARIFY_NEEDED, asked)
             return None
         case Broken(cycles=cycles) if cycles:
             edges = {one: [other] for ring in cycles for one, other in pairwise(ring)}
@@ -150,15 +148,17 @@ def _plan(session: Session, answers: tuple[str, ...]) -> Halt | None:
 def _ask_person(session: Session, texts: tuple[str, ...]) -> Halt | None:
     """The planner's questions, answered by flags or on a terminal; else it stops for them."""
     orchestrator = session.orchestrator
-    questions = orchestrator.standing.questions
-    rounds = len(orchestrator.fresh_notes(ANSWER))
-    if rounds == len(orchestrator.fresh_notes(ASKED)):
+    asked, rounds = orchestrator.fresh_notes(ASKED), len(orchestrator.fresh_notes(ANSWER))
+    if rounds == len(asked):
         return None
+    questions = tuple(map(str, asked[-1]["questions"]))
+    if questions != orchestrator.standing.questions:  # we died between the note and the event
+        orchestrator.transition(Event.CLARIFY_NEEDED, asked[-1])
     if not texts and session.choose is not None and rounds < MOST_ROUNDS:
         texts = _answers(session.choose, questions)
     if not texts:
-        asked = "; ".join(questions)
-        return Halt(f"a person must answer: {asked} (helix objective resume --answer '...')", 4)
+        open_ones = "; ".join(questions)
+        return Halt(f"a person must answer: {open_ones} (helix objective resume --answer '...')", 4)
     orchestrator.note(ANSWER, {"texts": list(texts)})
     return None
 
@@ -178,8 +178,10 @@ def _answers(choose: Choose, questions: Sequence[str]) -> tuple[str, ...]:
 
 
 def _unstall(session: Session) -> Halt | None:
-    """Replan, skip or abort: as was said beforehand, else as a person says now."""
+    """On, if somebody has seen to it; else replan, skip or abort: as a person said or says now."""
     orchestrator = session.orchestrator
+    if _is_unblocked(session):
+        return None
     blocked = ", ".join(orchestrator.blocked or orchestrator.partial)
     pending = ", ".join(orchestrator.standing.pending)
     question = f"{pending} cannot go on because of {blocked or 'what is not in the plan'}"
@@ -191,12 +193,24 @@ def _unstall(session: Session) -> Halt | None:
     if not way and session.choose is not None:
         way = session.choose(f"{question}: replan, skip or abort?", WAYS)
     if way not in WAYS:
-        hint = "helix objective resume --on-stall replan, skip or abort"
+        hint = "see to it and resume, or: helix objective resume --on-stall replan, skip or abort"
         return Halt(f"stalled: {question}; {hint}", 4)
     if way == "replan":
         orchestrator.note(REPLANNED, {"failures": _failures(session)})
     orchestrator.transition(way, {"chosen": way})
     return None
+
+
+def _is_unblocked(session: Session) -> bool:
+    """The tracker says otherwise by now: something was closed or opened again by hand (O-3)."""
+    orchestrator = session.orchestrator
+    standing = orchestrator.standing
+    beads = read_beads(session.desk.site, standing.task_ids)
+    told = {
+        "task_ids": find_freed(standing, beads),
+        "ready": [task for task in standing.pending if task in beads.ready],
+    }
+    return any(told.values()) and orchestrator.transition(Event.UNBLOCKED, told).success
 
 
 def _failures(session: Session) -> list[str]:
@@ -206,17 +220,20 @@ def _failures(session: Session) -> list[str]:
 # -- the end -------------------------------------------------------------------------------
 
 
-def _observe(session: Session) -> None:
+def _observe(session: Session) -> Halt | None:
     orchestrator = session.orchestrator
     session.tell("observing")
-    told = observe(session.desk, orchestrator, tell=session.tell)
-    if not session.desk.site.stop.asked:  # asked from a second terminal, it was heard to its end
-        if remark := close_epic(session.desk, orchestrator):
-            session.tell(remark)
-        orchestrator.transition(Event.OBSERVATION_COMPLETE, told)
+    told = observe(session)
+    if isinstance(told, Halt):
+        return told
+    if remark := close_epic(session.desk, orchestrator):
+        session.tell(remark)
+    orchestrator.transition(Event.OBSERVATION_COMPLETE, told)
+    return None
 
 
-def _spoken_end(session: Session) -> str:
+def _conclude(session: Session) -> Conclusion:
+    """Done; tasks that are left undone are a person's, unless they skipped them (C-2)."""
     orchestrator = session.orchestrator
     parts = [
         f"{len(found)} {word}"
@@ -228,7 +245,11 @@ def _spoken_end(session: Session) -> str:
         )
         if found
     ]
-    return f"done: {', '.join(parts) or 'nothing was to be done'}"
+    said = f"done: {', '.join(parts) or 'nothing was to be done'}"
+    undone = (*orchestrator.blocked, *orchestrator.partial)
+    if not undone or orchestrator.skipped:
+        return Conclusion(said, 0)
+    return Conclusion(f"{said}; a person must see to {undone[0]}: ddx bead show {undone[0]}", 4)
 
 
 def _spoken_error(session: Session) -> str:

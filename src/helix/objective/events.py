@@ -19,6 +19,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from ddx import fastjson
+from ddx.clock import stamp
 from ddx.errors import CorruptFile, NotFound
 from ddx.files import replace
 from ddx.instants import sort_key
@@ -36,15 +37,19 @@ LOG = "events.jsonl"
 OBJECTIVE, RESTORED, EVENT, NOTE = "objective", "restored", "event", "note"
 """The kinds of lines: it is begun, or goes on from checkpoints; the machine is told something; any
 other thing that is worth to be remembered."""
+PAUSED, UNPAUSED = "paused", "unpaused"
+"""Notes: a person let it rest; it goes on, or has been ended."""
 
 MOST_OBJECTIVES = 200
 """Whose logs are kept, the last ones first (C-9)."""
 
+_CAME_TO = ("from", "to", "success", "error_reason")
 _PHASES = ("explored", "planned", "built")
 _LONGEST_SLUG = 40
 _HASHED = 8
 _ID = re.compile(r"[a-z0-9][a-z0-9-]*")
-_CLEAR = "start over: helix objective clear"
+_COPY = "move it away: it is a copy, and the log of its objective is the truth"
+_CLEAR = "start over: helix objective clear --objective"
 
 
 @value
@@ -93,6 +98,7 @@ class EventLog:
 
     def __init__(self, root: str, id: str) -> None:
         self._root = root
+        self._id = id
         self.folder = os.path.join(root, *OBJECTIVES, id)
         self.path = os.path.join(self.folder, LOG)
 
@@ -123,12 +129,26 @@ class EventLog:
         except FileNotFoundError:
             return ()
         lines = text.split(b"\n")[:-1]  # what no newline ends is torn
-        return tuple(_entry(line, f"{self.path}:{n}") for n, line in enumerate(lines, start=1))
+        return tuple(self._entry(line, n) for n, line in enumerate(lines, start=1))
 
     def last_run(self) -> tuple[Entry, ...]:
         """The lines since it was begun the last time, its first one being the objective."""
         entries = self.read()
         return tuple(entry for entry in entries if entry.run == entries[-1].run)
+
+    def _entry(self, line: bytes, number: int) -> Entry:
+        """One that is no event is not passed over: what follows stands on it (D-15)."""
+        try:
+            row = fastjson.loads(line.decode("utf-8"))
+            came_to = {key: row[key] for key in _CAME_TO if key in row}
+            at, run, kind, name = (row[key] for key in ("at", "run", "kind", "name"))
+            if all(isinstance(text, str) for text in (at, run, kind, name)):
+                return Entry(at, run, kind, name, {**row["data"]}, came_to)
+        except (ValueError, KeyError, TypeError):
+            pass
+        raise CorruptFile(
+            f"{self.path}:{number}: this is no event of an objective", hint=f"{_CLEAR} {self._id}"
+        )
 
 
 def _remove_torn_line(fd: int) -> None:
@@ -136,18 +156,6 @@ def _remove_torn_line(fd: int) -> None:
     if size and os.pread(fd, 1, size - 1) != b"\n":
         text = os.pread(fd, size, 0)
         os.ftruncate(fd, text.rfind(b"\n") + 1)
-
-
-def _entry(line: bytes, where: str) -> Entry:
-    try:
-        row = fastjson.loads(line.decode("utf-8"))
-        came_to = {key: row[key] for key in ("from", "to", "success", "error_reason") if key in row}
-        at, run, kind, name = (row[key] for key in ("at", "run", "kind", "name"))
-        if all(isinstance(text, str) for text in (at, run, kind, name)):
-            return Entry(at, run, kind, name, {**row["data"]}, came_to)
-    except (ValueError, KeyError, TypeError):
-        pass
-    raise CorruptFile(f"{where}: this is no event of an objective", hint=_CLEAR)
 
 
 # -- checkpoints ---------------------------------------------------------------------------
@@ -182,7 +190,7 @@ def _read_folder(folder: str) -> Iterator[Checkpoint]:
         except FileNotFoundError:
             continue
         except (ValueError, KeyError, TypeError):
-            raise CorruptFile(f"{path} is no checkpoint", hint=_CLEAR) from None
+            raise CorruptFile(f"{path} is no checkpoint", hint=_COPY) from None
 
 
 def checkpoint_in(name: str, row: Mapping[str, Any]) -> Checkpoint:
@@ -221,16 +229,23 @@ class Known:
     id: str
     objective: str
     updated_at: str
+    damage: CorruptFile | None = None
+    """Why its log cannot be read, so that its words are not known."""
 
 
 def find_objectives(root: str) -> list[Known]:
-    """All of them, the one that was worked on last first."""
-    found = []
-    for id in known_objectives(root):
-        entries = EventLog(root, id).last_run()
-        if entries:
-            found.append(Known(id, entries[0].name, entries[-1].at))
+    """All of them, the one that was worked on last first; a damaged one hides no other."""
+    found = filter(None, (_known(root, id) for id in known_objectives(root)))
     return sorted(found, key=lambda known: sort_key(known.updated_at), reverse=True)
+
+
+def _known(root: str, id: str) -> Known | None:
+    log = EventLog(root, id)
+    try:
+        entries = log.last_run()
+    except CorruptFile as damage:
+        return Known(id, "", stamp(os.stat(log.path).st_mtime_ns), damage)
+    return Known(id, entries[0].name, entries[-1].at) if entries else None
 
 
 def find_objective(root: str, said: str = "") -> Known:
@@ -247,6 +262,13 @@ def find_objective(root: str, said: str = "") -> Known:
         what = "is no objective here" if not near else "can mean several objectives"
         raise NotFound(f"{said!r} {what}", hint="see: helix objective list")
     return near[0]
+
+
+def words_of(known: Known) -> str:
+    """What it is called; one whose log is damaged cannot be gone on with."""
+    if known.damage is not None:
+        raise known.damage
+    return known.objective
 
 
 def forget_oldest(root: str) -> None:

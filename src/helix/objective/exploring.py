@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from ddx.errors import DdxError, Refused
+from ddx.errors import DdxError
 from ddx.git import visible_files
-from helix.objective.asking import EXPLORER, Answered, ask_agent
+from ddx.threads import as_they_end
+from helix.meter import FAULTS
+from helix.objective.asking import EXPLORER, Answered, Unanswered, ask_agent
 from helix.objective.explore import MEMORY, choose_scopes
+from helix.objective.session import RESUME, Halt
 from helix.objective.synthesis import synthesize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from helix.desk import Desk
+    from helix.objective.asking import Answer
     from helix.objective.explore import Scope
-    from helix.objective.orchestrator import Orchestrator
+    from helix.objective.session import Session
 
 FOUND = "explored"
 """The note of what one scope's explorer found: after a crash it is not asked again."""
@@ -27,33 +31,36 @@ _MOST_FILES = 50_000
 _MOST_MEMORIES = 8
 
 
-def explore(
-    desk: Desk, orchestrator: Orchestrator, *, most: int, tell: Callable[[str], None]
-) -> dict[str, Any] | None:
-    """The exploration; None if a person stopped it. Where nobody answered, it can be resumed."""
+def explore(session: Session) -> dict[str, Any] | Halt:
+    """What all of them found; where nobody answered, or it was cut off, it can be resumed."""
+    desk, orchestrator = session.desk, session.orchestrator
     objective = orchestrator.objective
     files = list_files(desk.site.project.root)
-    scopes = choose_scopes(files, objective, most=most)
+    scopes = choose_scopes(files, objective, most=session.explorers)
     found = {str(note["scope"]): note["found"] for note in orchestrator.notes(FOUND)}
-    waiting = [scope for scope in scopes if scope.name not in found]
-    if MEMORY in {scope.name for scope in waiting}:
-        found[MEMORY] = _remembered(desk, objective, tell)
-    waiting = [scope for scope in waiting if scope.name != MEMORY]
+    if MEMORY not in found:
+        found[MEMORY] = _remembered(desk, objective, session.tell)
     missed = ""
-    for scope, answer in _ask_all(desk, objective, waiting, tell):
-        if isinstance(answer, Answered):
-            found[scope.name] = answer.found
-            orchestrator.note(FOUND, {"scope": scope.name, "found": dict(answer.found)})
-        else:
-            missed = answer.reason
-            orchestrator.note(MISSED, {"scope": scope.name, "reason": missed})
-            tell(f"nobody explored {scope.name}: {missed}")
-    if desk.site.stop.asked:
-        return None
+    waiting = [scope for scope in scopes if scope.name not in found]
+    while waiting:
+        asking = session.desk_for_asking()
+        if isinstance(asking, Halt):
+            return asking
+        answers = list(_ask_all(session, asking, waiting))
+        found |= {it.name: answer.found for it, answer in answers if isinstance(answer, Answered)}
+        failed = [(it, answer) for it, answer in answers if isinstance(answer, Unanswered)]
+        if halt := next(filter(None, (session.cut_off(answer.end) for _, answer in failed)), None):
+            return halt
+        waiting = [it for it, answer in failed if answer.end in FAULTS]
+        for scope, answer in failed:
+            if scope not in waiting:
+                missed = answer.reason
+                orchestrator.note(MISSED, {"scope": scope.name, "reason": missed})
+                session.tell(f"nobody explored {scope.name}: {missed}")
     if missed and not found.keys() - {MEMORY}:
-        raise Refused(f"no explorer answered: {missed}", hint="try again: helix objective resume")
+        return Halt(f"no explorer answered: {missed}; {RESUME}", 1)
     explored = synthesize(objective, scopes, found, files)
-    _keep(desk, objective, explored, tell)
+    _keep(desk, objective, explored, session.tell)
     return explored
 
 
@@ -73,24 +80,26 @@ def _keep(
 
 
 def _ask_all(
-    desk: Desk, objective: str, scopes: Sequence[Scope], tell: Callable[[str], None]
-) -> Iterator[tuple[Scope, Any]]:
-    """Each scope with its answer, as they come in."""
-    if not scopes:
-        return
-    tell(f"exploring {', '.join(scope.name for scope in scopes)}")
+    session: Session, desk: Desk, scopes: Sequence[Scope]
+) -> Iterator[tuple[Scope, Answer]]:
+    """Each scope with its answer, as they come in; what was found is on record at once."""
+    orchestrator = session.orchestrator
+    session.tell(f"exploring {', '.join(scope.name for scope in scopes)}")
     with ThreadPoolExecutor(len(scopes), thread_name_prefix="explorer") as pool:
         asked = {
             pool.submit(
                 ask_agent,
                 desk,
                 EXPLORER,
-                {"scope": scope.name, "focus": scope.focus, "objective": objective},
+                {"scope": scope.name, "focus": scope.focus, "objective": orchestrator.objective},
             ): scope
             for scope in scopes
         }
-        for future in as_completed(asked):
-            yield asked[future], future.result()
+        for future in as_they_end(asked):
+            scope, answer = asked[future], future.result()
+            if isinstance(answer, Answered):
+                orchestrator.note(FOUND, {"scope": scope.name, "found": dict(answer.found)})
+            yield scope, answer
 
 
 def _remembered(desk: Desk, objective: str, tell: Callable[[str], None]) -> Mapping[str, Any]:

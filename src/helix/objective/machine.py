@@ -31,7 +31,9 @@ TRANSITIONS: Mapping[tuple[State, Event], State] = {
     (State.PLANNED, Event.START_BUILDING): State.BUILDING,
     (State.BUILDING, Event.TASK_COMPLETE): State.BUILDING,
     (State.BUILDING, Event.ALL_COMPLETE): State.BUILT,
+    (State.BUILDING, Event.UNBLOCKED): State.BUILDING,
     (State.BUILDING, Event.STALLED): State.STALLED,
+    (State.STALLED, Event.UNBLOCKED): State.BUILDING,
     (State.STALLED, Event.REPLAN): State.PLANNING,
     (State.STALLED, Event.SKIP): State.BUILT,
     (State.STALLED, Event.ABORT): State.ERROR,
@@ -227,6 +229,18 @@ def _is_held(task: str, held: Mapping[str, tuple[str, ...]], standing: Standing)
     return False
 
 
+def _unblocked(standing: Standing, told: Mapping[str, Any]) -> Effect:
+    """Somebody has seen to it: these tasks are pending again, or others can begin after all."""
+    freed = tuple(map(str, _listed(told.get("task_ids"))))
+    strange = [task for task in freed if not is_in_the_way(standing.outcomes.get(task))]
+    able = [task for task in map(str, _listed(told.get("ready"))) if task in standing.pending]
+    if strange or not (freed or able):
+        return Untimely({"problem": "nothing of this was blocked", "task_ids": strange})
+    kept = {task: ended for task, ended in standing.outcomes.items() if task not in freed}
+    after = changed(standing, outcomes=kept, failures=(), error_reason=None, error_context={})
+    return Taken(after, {"task_ids": list(freed), "ready": able})
+
+
 def _replanned(standing: Standing, told: Mapping[str, Any]) -> Effect:
     """A new plan inherits nothing of the old one's outcomes, not even by a name used again."""
     return Taken(Standing(standing.state, standing.exploration), told)
@@ -253,6 +267,7 @@ _EFFECTS: Mapping[Event, Callable[[Standing, Mapping[str, Any]], Effect]] = {
     Event.TASK_COMPLETE: _task_ended,
     Event.ALL_COMPLETE: _all_ended,
     Event.STALLED: _stalled,
+    Event.UNBLOCKED: _unblocked,
     Event.REPLAN: _replanned,
     Event.SKIP: _skipped,
     Event.ABORT: _aborted,

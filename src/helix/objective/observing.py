@@ -6,27 +6,31 @@ from typing import TYPE_CHECKING, Any
 
 from ddx.errors import DdxError
 from ddx.text import cut
-from helix.objective.asking import OBSERVER, Answered, ask_agent
+from helix.objective.asking import OBSERVER, Answered, Unanswered, ask_in_turn
 from helix.objective.planning import FAILURE
+from helix.objective.session import Halt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from helix.desk import Desk
     from helix.objective.orchestrator import Orchestrator
+    from helix.objective.session import Session
 
 _LONGEST_TEXT = 600
 
 
-def observe(
-    desk: Desk, orchestrator: Orchestrator, *, tell: Callable[[str], None]
-) -> dict[str, Any]:
+def observe(session: Session) -> dict[str, Any] | Halt:
     """What was learned; an observer that says nothing worth reading costs nobody anything."""
-    answer = ask_agent(desk, OBSERVER, story_of(orchestrator), again=True)
-    if not isinstance(answer, Answered):
-        tell(f"nothing was learned: {answer.reason}")
-        return {"status": "failed", "reason": answer.reason, "stored": [], "edges": 0}
-    return _remember(desk, answer.found, tell)
+    answer = ask_in_turn(session, OBSERVER, story_of(session.orchestrator))
+    match answer:
+        case Answered(found=found):
+            return _remember(session.desk, found, session.tell)
+        case Unanswered(reason=reason):
+            session.tell(f"nothing was learned: {reason}")
+            return {"status": "failed", "reason": reason, "stored": [], "edges": 0}
+        case Halt() as halt:
+            return halt
 
 
 def story_of(orchestrator: Orchestrator) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ddx.tracker.lifecycle import Ending, cancel, close
 from ddx.tracker.model import RUNNER, labels_of, status_of, text_of
 from helix.actions.filing import id_maker
 from helix.actions.series import Series
-from helix.objective.asking import PLANNER, Answered, Unanswered, ask_agent
+from helix.objective.asking import PLANNER, Answered, Unanswered, ask_in_turn
 from helix.objective.plan import EPIC_LABEL, OBJECTIVE_KEY, Broken, Plan, Unclear, read_plan
 from helix.policy.drafts import clean_text, clean_title
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ddx.tracker.working import Changes
     from helix.desk import Desk
     from helix.objective.orchestrator import Orchestrator
+    from helix.objective.session import Halt, Session
 
 FILING = "filing"
 """The note of a plan with the ids of its beads, before they are filed: nothing is filed twice."""
@@ -33,8 +34,9 @@ _CANCELLED = "the objective was planned anew"
 _MOST_FAILURES = 20
 
 
-def make_plan(desk: Desk, orchestrator: Orchestrator) -> Plan | Unclear | Broken | Unanswered:
+def make_plan(session: Session) -> Plan | Unclear | Broken | Unanswered | Halt:
     """What the planner makes of the exploration, of earlier failures and of a person's answers."""
+    orchestrator = session.orchestrator
     failures = [
         str(note.get("reason", ""))
         for note in (*orchestrator.earlier_notes(FAILURE), *orchestrator.notes(FAILURE))
@@ -47,7 +49,7 @@ def make_plan(desk: Desk, orchestrator: Orchestrator) -> Plan | Unclear | Broken
             str(text) for note in orchestrator.notes(ANSWER) for text in note.get("texts", ())
         ],
     }
-    answer = ask_agent(desk, PLANNER, given, again=True)
+    answer = ask_in_turn(session, PLANNER, given)
     return read_plan(answer.found) if isinstance(answer, Answered) else answer
 
 

@@ -6,14 +6,23 @@ from typing import TYPE_CHECKING
 
 from ddx.errors import NotFound
 from ddx.execution.record import read_record
+from ddx.values import changed
+from helix.meter import FAULTS
+from helix.objective.session import Halt
 from helix.policy.trailers import Unreadable
 from helix.work import review_landed
 
 if TYPE_CHECKING:
-    from helix.objective.session import Halt, Session
+    from collections.abc import Callable
+
+    from ddx.harnesses.base import End, Reply
+    from helix.desk import Desk
+    from helix.objective.session import Session
 
 LANDED, REVIEWED = "landed", "reviewed"
 """Notes: what landed and is owed a review; what had it."""
+
+_AGAIN = "ask once more: helix objective resume; go on without: add --no-auto-review"
 
 
 class Reviews:
@@ -24,8 +33,9 @@ class Reviews:
         self._orchestrator = session.orchestrator
 
     def owe(self, task: str, attempt: str) -> None:
-        """Before the end of the task is on record, so that no crash can lose it."""
-        self._orchestrator.note(LANDED, {"task_id": task, "attempt": attempt})
+        """Once, and before the end of the task is on record, so that no crash can lose it."""
+        if attempt not in {note["attempt"] for note in self._orchestrator.notes(LANDED)}:
+            self._orchestrator.note(LANDED, {"task_id": task, "attempt": attempt})
 
     def owe_if_landed(self, task: str, attempt: str) -> None:
         """For a task that ended without us: a person may have closed it with nothing to look at."""
@@ -44,21 +54,39 @@ class Reviews:
         for note in self._orchestrator.notes(LANDED):
             if note["attempt"] in paid:
                 continue
-            if halt := self._session.halted():
-                return halt
             said = self._look_at(str(note["attempt"]))
-            if not said:
-                return self._session.interrupted()
+            if isinstance(said, Halt):
+                return said
             self._orchestrator.note(REVIEWED, {**note, "found": said})
             self._session.tell(f"{note['task_id']}: {said}")
         return None
 
-    def _look_at(self, attempt: str) -> str:
-        """What the review found; empty if it was interrupted."""
-        desk = self._session.desk
-        try:
-            found = review_landed(desk, attempt)
-        except NotFound as problem:
-            return f"not reviewed: {problem.message}"
-        is_torn = desk.site.stop.asked and isinstance(found.verdict, Unreadable)
-        return "" if is_torn else found.sentence
+    def _look_at(self, attempt: str) -> str | Halt:
+        """What the review found; one that cannot be read is a person's to see (D-10)."""
+        session = self._session
+        while True:
+            desk = session.desk_for_asking(reviews=True)
+            if isinstance(desk, Halt):
+                return desk
+            ends: list[End] = []
+            try:
+                found = review_landed(changed(desk, on_call=_noting(desk, ends)), attempt)
+            except NotFound as problem:
+                return f"not reviewed: {problem.message}"
+            if not isinstance(found.verdict, Unreadable):
+                return found.sentence
+            end = ends[-1]
+            if halt := session.cut_off(end):
+                return halt
+            if end not in FAULTS:
+                return Halt(f"{', '.join(found.beads)}: {found.sentence}; {_AGAIN}", 4)
+
+
+def _noting(desk: Desk, ends: list[End]) -> Callable[[str, Reply], None]:
+    """Whoever hears of calls at this desk still does; and how they ended is kept."""
+
+    def hear(action: str, reply: Reply) -> None:
+        ends.append(reply.end)
+        desk.on_call(action, reply)
+
+    return hear

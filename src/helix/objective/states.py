@@ -38,6 +38,7 @@ class Event(StrEnum):
     TASK_COMPLETE = "task_complete"
     ALL_COMPLETE = "all_complete"
     STALLED = "stalled"
+    UNBLOCKED = "unblocked"
     REPLAN = "replan"
     SKIP = "skip"
     ABORT = "abort"

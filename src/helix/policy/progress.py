@@ -89,13 +89,24 @@ def after_review(progress: Progress, verdict: Verdict) -> Progress:
     """Only a clean one completes the cycle; one that cannot be read is still owed (D-10, S-17)."""
     match verdict:
         case Clean():
-            return _completed(_reviewed(progress))
+            return _completed(forgo_review(progress))
         case Findings():
-            return _reviewed(progress)
+            return forgo_review(progress)
         case Unreadable():
             return progress
         case other:
             assert_never(other)
+
+
+def forgo_review(progress: Progress) -> Progress:
+    """No longer owed, and no cycle is completed by that; the next one is."""
+    following, *later = (*progress.owed_reviews, "")
+    return changed(
+        progress,
+        pending_review=following,
+        owed_reviews=tuple(filter(None, later)),
+        failures=0,
+    )
 
 
 def after_epic(progress: Progress, epic: str, view: View) -> Progress:
@@ -177,16 +188,6 @@ def owe_review(progress: Progress, attempt: str) -> Progress:
 
 def stop(progress: Progress) -> Progress:
     return changed(progress, stop_asked=True)
-
-
-def _reviewed(progress: Progress) -> Progress:
-    following, *later = (*progress.owed_reviews, "")
-    return changed(
-        progress,
-        pending_review=following,
-        owed_reviews=tuple(filter(None, later)),
-        failures=0,
-    )
 
 
 def _completed(progress: Progress) -> Progress:

@@ -12,11 +12,6 @@ if TYPE_CHECKING:
     from helix.policy.model import Candidate, Cooling, Progress, View
 
 
-def runnable(view: View, progress: Progress) -> list[Candidate]:
-    """Ready and not skipped, best first: the queue's order, ties to the better specified (S-5)."""
-    return best_first(_free(view, progress))
-
-
 def best_first(beads: Sequence[Candidate]) -> list[Candidate]:
     """In the queue's order, ties to the better specified (S-5)."""
     return sorted(beads, key=_order)
@@ -28,11 +23,6 @@ def selectable(view: View, progress: Progress) -> list[Candidate]:
     if holds_focus(view, progress):
         free = [bead for bead in free if bead.parent == progress.focus]
     return best_first(free)
-
-
-def pick(view: View, progress: Progress) -> Candidate | None:
-    """The next bead; None if nothing can be built now."""
-    return next(iter(selectable(view, progress)), None)
 
 
 def holds_focus(view: View, progress: Progress) -> bool:

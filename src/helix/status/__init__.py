@@ -9,9 +9,11 @@ from __future__ import annotations
 from ddx.errors import DdxError
 from ddx.values import changed
 from helix.status.model import Need, Status
+from helix.status.objectives import needs_of_objectives
 from helix.status.queue import with_queue
 from helix.status.runs import (
     needs_of,
+    pause_of,
     read_attempts,
     read_decisions,
     read_executions,
@@ -31,15 +33,24 @@ def read_status(project: Project, *, clock: Clock) -> Status:
     """All of it at this instant; what cannot be read is named among the needs."""
     now = clock.stamp()
     run = read_run(project, now=now)
+    objective = read_objective(project, now=now)
     status = Status(
         now,
-        needs_of(run),
+        (
+            *pause_of(objective),
+            *needs_of(run),
+            *needs_of_objectives(
+                project,
+                at_work=objective.id if objective else "",
+                is_idle=run is None or run.state != "running",
+            ),
+        ),
         run,
         None,
         decisions=tuple(read_decisions(project, run)),
         attempts=tuple(read_attempts(project)),
         executions=tuple(read_executions(project)),
-        objective=read_objective(project, now=now),
+        objective=objective,
     )
     try:
         return with_queue(status, project, clock)

@@ -33,7 +33,7 @@ def read_row(path: str) -> dict[str, Any]:
 
 
 def read_tail(path: str) -> Iterator[dict[str, Any]]:
-    """The whole lines at the end of a file of JSON lines."""
+    """The whole lines at the end of a file of JSON lines, the last one first."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -41,7 +41,7 @@ def read_tail(path: str) -> Iterator[dict[str, Any]]:
             lines = file.read(_TAIL).split(b"\n")
     except OSError:
         return
-    for line in lines[:-1] if size <= _TAIL else lines[1:-1]:
+    for line in reversed(lines[:-1] if size <= _TAIL else lines[1:-1]):
         try:
             row = loads(line.decode("utf-8"))
         except ValueError:

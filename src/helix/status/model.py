@@ -66,6 +66,7 @@ class Objective:
     text: str
     """Its words; empty while it has said nothing."""
     state: str
+    is_paused: bool
     pid: int
     elapsed_s: float | None
     asked: tuple[str, ...] = ()

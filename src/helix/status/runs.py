@@ -25,6 +25,7 @@ WISHES = ("stop", "pause")
 """What a second terminal may ask, each a file: helix.supervisor.controls writes them."""
 
 _ORDERLY = (None, 0, 130, 143)
+_ASKED = ("question", "least_power_explanation")
 
 
 def read_run(project: Project, *, now: str) -> Run | None:
@@ -64,26 +65,29 @@ def read_objective(project: Project, *, now: str) -> Objective | None:
     )
 
 
-def _standing(project: Project, id: str) -> tuple[str, str]:
-    """Its words and its state; a log that cannot be read is its own command's business."""
-    from helix.objective.events import EventLog  # seldom, so it is not even loaded else
+def _standing(project: Project, id: str) -> tuple[str, str, bool]:
+    """Its words, its state, and whether it rests; a log that cannot be read is not ours to mend."""
+    # seldom, so it is not even loaded else
+    from helix.objective.events import NOTE, PAUSED, EventLog
     from helix.objective.orchestrator import Orchestrator
 
     try:
         entries = EventLog(project.root, id).last_run()
         if not entries:
-            return "", "INIT"
+            return "", "INIT", False
         text = entries[0].name
-        return cut(text, LONGEST_TEXT), str(Orchestrator.resume(text, project.root).state)
+        state = str(Orchestrator.resume(text, project.root).state)
+        is_paused = (entries[-1].kind, entries[-1].name) == (NOTE, PAUSED)
+        return cut(text, LONGEST_TEXT), state, is_paused
     except (DdxError, OSError):
-        return "", "unknown"
+        return "", "unknown", False
 
 
 def read_decisions(project: Project, run: Run | None, *, most: int = MOST_RECENT) -> list[Any]:
     """The last decisions of the newest run, newest first (S-4)."""
     path = journal_of(project, run)
     found: list[Any] = []
-    for row in reversed(list(read_tail(path)) if path else []):
+    for row in read_tail(path) if path else ():
         if row.get("kind") == "decision":
             found.append(row)
             if len(found) == most:
@@ -97,6 +101,13 @@ def journal_of(project: Project, run: Run | None) -> str:
     return os.path.join(project.root, LOGS, named) if named else ""
 
 
+def pause_of(objective: Objective | None) -> tuple[Need, ...]:
+    """A pause that somebody may have forgotten."""
+    if objective is None or "pause" not in objective.asked:
+        return ()
+    return (Need("the objective is paused, or will be at its next boundary", "helix resume"),)
+
+
 def needs_of(run: Run | None) -> tuple[Need, ...]:
     if run is None:
         return ()
@@ -108,9 +119,10 @@ def needs_of(run: Run | None) -> tuple[Need, ...]:
     if run.state == "running" and "pause" in run.asked:
         return (Need("the run is paused, or will be at its next boundary", "helix resume"),)
     if run.state == "ended" and run.row.get("exit_code") not in _ORDERLY:
-        question = run.table("last_decision").get("question")
         reason = run.text("stop_reason") or "the last run failed"
-        return (Need(reason, question if isinstance(question, str) else ""),)
+        decision = run.table("last_decision")
+        question, why = (str(decision.get(it) or "") for it in _ASKED)
+        return (Need(why, question) if why and question == reason else Need(reason, question),)
     return ()
 
 

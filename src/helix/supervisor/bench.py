@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ddx.execution.reconciling import reconcile
-from ddx.execution.record import attempts
 from ddx.execution.results import result_row
 from ddx.execution.work import work_one
 from ddx.git import commit_id
@@ -85,9 +84,9 @@ class Bench:
     def check(self, desk: Desk, scope: Scope, *, always_ask: bool) -> Checked | Unreadable:
         return check(desk, scope, always_ask=always_ask)
 
-    def review_landed(self, desk: Desk, attempt: str) -> ReviewOf | None:
-        """None: nobody knows any more what it landed."""
-        return review_landed(desk, attempt) if attempt in attempts(desk.site.project) else None
+    def review_landed(self, desk: Desk, attempt: str) -> ReviewOf:
+        """NotFound: nobody can tell any more what it landed."""
+        return review_landed(desk, attempt)
 
     def review_scope(self, desk: Desk, scope: str) -> Verdict:
         return review(desk, scope_subject(desk.site, scope))

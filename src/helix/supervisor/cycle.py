@@ -59,17 +59,23 @@ _FAILED = (Retry, Block, RunAlone, Park)
 def begin_cycle(run: Run, decision: Decision, view: View, look: Look, agent: Agent) -> Flight:
     """All that is fixed before the attempt starts; the bead counts as attempted from here."""
     run.progress = steps.begun(run.progress, decision, view)
+    run.take_up(decision.beads)
     run.refresh_context(look)
     beads = tuple(look.candidate(bead_id) for bead_id in decision.beads)
     rows = {bead.id: look.rows[bead.id] for bead in beads}
 
-    def begun(attempt: str) -> None:
+    def replied(attempt: str) -> None:
         if run.plan.reviews:
             reviews.promise(run.site.project, attempt)
-        run.write()
 
     policy = BuildPolicy(
-        run.desk, decision.beads, agent, limits=run.limits, context=run.context, begun=begun
+        run.desk,
+        decision.beads,
+        agent,
+        limits=run.limits,
+        context=run.context,
+        begun=lambda attempt: run.write(),
+        replied=replied,
     )
     flight = Flight(
         run.progress.attempted,
@@ -112,8 +118,6 @@ def end_cycle(run: Run, flight: Flight, result: Outcome | Idle) -> None:
 
 def _lost(run: Run, flight: Flight, idle: Idle) -> None:
     """Drifted or taken before the claim: nothing was attempted (S-6)."""
-    if flight.policy.attempt:
-        reviews.forget(run.site.project, flight.policy.attempt)
     beads = _as_left(run, flight)
     run.progress = steps.not_begun(run.progress, beads)
     for bead in beads:
@@ -123,6 +127,8 @@ def _lost(run: Run, flight: Flight, idle: Idle) -> None:
 
 def _settle(run: Run, flight: Flight, outcome: Outcome) -> None:
     run.meter.attempted(flight.agent.harness, outcome)
+    for remark in take_stock(run.desk, flight.policy.injection, outcome):
+        run.journal.remark(remark)  # before the bead is skipped or blocked as it is then
     followed = _followed(run, flight, outcome)
     is_reviewed = run.plan.reviews and is_worth_reviewing(outcome, run.plan.review_threshold)
     if isinstance(followed, Completed) and followed.needs_review and not is_reviewed:
@@ -138,8 +144,6 @@ def _settle(run: Run, flight: Flight, outcome: Outcome) -> None:
     )
     if isinstance(followed, Stop) and run.is_spent:  # nobody asked: the gate says why it ends
         run.progress = changed(run.progress, stop_asked=run.winding_down)
-    for remark in take_stock(run.desk, flight.policy.injection, outcome):
-        run.journal.remark(remark)
     attempt = outcome.facts.attempt
     if attempt in (run.progress.pending_review, *run.progress.owed_reviews):
         run.landed[attempt] = flight
@@ -201,28 +205,38 @@ def _followed(run: Run, flight: Flight, outcome: Outcome) -> Follow:
 def _carry_out(run: Run, flight: Flight, outcome: Outcome, followed: Follow) -> None:
     """What the tracker learns of it, beyond what the attempt itself wrote."""
     site, first = run.site, flight.ids[0]
+    why, refs = _in_full(followed.reason, outcome), _refs(outcome)
     match followed:
         case Retry(after_s=after_s):
             until = stamp(site.clock.now_ns() + int(after_s * 1e9))
             bookkeeping.rest(site, first, until=until, seen=flight.seen[first])
-        case Block(reason=reason):
-            _block(run, flight, outcome, reason)
+        case Block():
+            _block(run, flight, outcome, why)
         case RunAlone():
             bookkeeping.remember(site, flight.ids, flight.seen)
-        case Polish(reason=reason) | Skip(reason=reason):
+        case Polish() | Skip():
             bookkeeping.remember(site, flight.ids, flight.seen)
             for bead in flight.beads:
-                run.skip(bead, reason)
-        case Guide(reason=reason):
+                run.skip(bead, why, refs=refs)
+        case Guide():
             bookkeeping.remember(site, flight.ids, flight.seen)
-            run.skip(flight.beads[0], reason)
+            run.skip(flight.beads[0], why, refs=refs)
         case AwaitLanding() | Completed() | Park() | Stop():
             pass
         case other:
             assert_never(other)
 
 
-def _block(run: Run, flight: Flight, outcome: Outcome, reason: str) -> None:
+def _in_full(reason: str, outcome: Outcome) -> str:
+    detail = outcome.facts.reason
+    return f"{reason}: {detail}" if detail and detail not in reason else reason
+
+
+def _refs(outcome: Outcome) -> tuple[str, ...]:
+    return (outcome.ref,) if isinstance(outcome, Preserved) else ()
+
+
+def _block(run: Run, flight: Flight, outcome: Outcome, why: str) -> None:
     """One last review of what was made, then it rests until its basis changes (S-10)."""
     bead = flight.beads[0]
     if outcome.status in _UNPROVEN:
@@ -231,17 +245,13 @@ def _block(run: Run, flight: Flight, outcome: Outcome, reason: str) -> None:
     if run.plan.reviews and isinstance(outcome, Preserved):
         with run.during("review"):
             findings = run.bench.review_failure(run.desk, outcome)
-    why = f"{reason}: {outcome.facts.reason}" if outcome.facts.reason else reason
-    refs = (outcome.ref,) if isinstance(outcome, Preserved) else ()
-    _hold(run, bead, why, refs=refs, findings=findings)
+    _hold(run, bead, why, refs=_refs(outcome), findings=findings)
 
 
 def block_worn_out(run: Run) -> None:
     """What used up its attempts in a run that died before it could say so (S-10)."""
-    most = run.plan.rules.max_attempts
-    for bead in run.look().ready():
-        if bead.attempts >= most:
-            _hold(run, bead, f"{bead.attempts} attempts have failed")
+    for bead in run.look().worn_out(run.plan.rules.max_attempts):
+        _hold(run, bead, f"{bead.attempts} attempts have failed")
 
 
 def _hold(

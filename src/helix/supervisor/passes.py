@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from ddx.errors import ChangedFirst, DdxError, Refused
+from ddx.errors import ChangedFirst, DdxError, NotFound, Refused
 from ddx.tracker.lifecycle import Ending, close
 from ddx.tracker.model import RUNNER, link_of, text_of
 from helix.actions.model import Ended
@@ -116,10 +116,12 @@ def _review(run: Run, decision: Decision, view: View) -> RunEnd | None:
 
 def _review_attempt(run: Run, decision: Decision) -> RunEnd | None:
     attempt = decision.target
-    seen = run.bench.review_landed(run.desk, attempt)
-    if seen is None:
-        run.journal.say(f"the review of attempt {attempt} is owed, but its record is gone")
-        run.progress = steps.after_review(run.progress, Clean())
+    try:
+        seen = run.bench.review_landed(run.desk, attempt)
+    except NotFound as problem:
+        run.journal.say(f"attempt {attempt} was to be reviewed, and cannot be: {problem.message}")
+        run.journal.note("review", attempt=attempt, verdict="lost")
+        run.progress = steps.forgo_review(run.progress)
         reviews.forget(run.site.project, attempt)
         return None
     run.journal.note("review", attempt=attempt, verdict=type(seen.verdict).__name__.lower())

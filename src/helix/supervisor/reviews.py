@@ -1,4 +1,4 @@
-"""Reviews that are owed: noted before an attempt begins, so that no crash can lose one (S-17).
+"""Reviews that are owed: noted before anything lands, so that no crash can lose one (S-17).
 
 One small file an attempt. It goes when the review was made, or when nothing of the attempt can land
 any more; whoever lands it meanwhile, the next run finds the note.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from ddx.execution.record import attempts
 from ddx.files import replace
 from ddx.tracker.pending import PENDING, read_pending
 from ddx.values import value
@@ -52,6 +53,8 @@ class Promises:
     """Landed, and nobody has looked."""
     void: tuple[str, ...] = ()
     """Nothing of these can land any more, or so little has that nobody wants to look."""
+    lost: tuple[str, ...] = ()
+    """Their records were pruned: nobody can tell whether they landed, or look at it."""
 
 
 def read_promises(
@@ -65,15 +68,17 @@ def read_promises(
     find = landed or (lambda attempt: find_landed(project, attempt))
     names = [name for name in promised(project) if name not in flying]
     waiting = {item.attempt for item in read_pending(project.ddx(*PENDING))} if names else set()
+    recorded = {*attempts(project)} if names else set()
     owed: list[str] = []
     void: list[str] = []
+    lost: list[str] = []
     for attempt in names:
         result = find(attempt)
-        if result is None and attempt in waiting:
-            continue
-        is_due = result is not None and not _is_small(result, threshold)
-        (owed if is_due else void).append(attempt)
-    return Promises(tuple(owed), tuple(void))
+        if result is not None:
+            (void if _is_small(result, threshold) else owed).append(attempt)
+        elif attempt not in waiting:
+            (void if attempt in recorded else lost).append(attempt)
+    return Promises(tuple(owed), tuple(void), tuple(lost))
 
 
 def _is_small(result: Mapping[str, Any], threshold: int) -> bool:

@@ -180,7 +180,7 @@ class Run:
             tokens=budget.bead_tokens or 0,
         )
 
-    def skip(self, bead: Candidate, reason: str) -> None:
+    def skip(self, bead: Candidate, reason: str, *, refs: tuple[str, ...] = ()) -> None:
         """Said, and remembered for the report; blocked outweighs skipped."""
         self.journal.remark(f"{bead.id} is left alone: {reason}")
         self.journal.note("skipped", bead=bead.id, reason=reason)
@@ -191,7 +191,13 @@ class Run:
                 reason,
                 attempts=bead.attempts,
                 seconds=self.spent_s.get(bead.id, 0.0),
+                refs=refs,
             )
+
+    def take_up(self, bead_ids: Sequence[str]) -> None:
+        """They are tried again, or may be: what was in their way is no longer told."""
+        for bead_id in bead_ids:
+            self.blockers.pop(bead_id, None)
 
     def owe_landed(self) -> None:
         """What landed and was promised a review, by this run or by one that died (S-17)."""
@@ -203,7 +209,11 @@ class Run:
             flying=[flight.policy.attempt for flight in self.flights.values()],
             landed=lambda attempt: self.bench.landed(self.site, attempt),
         )
-        for attempt in promises.void:
+        for attempt in promises.lost:
+            said = f"attempt {attempt} was to be reviewed, and cannot be: its record is gone"
+            self.journal.say(said)
+            self.journal.note("review", attempt=attempt, verdict="lost")
+        for attempt in (*promises.void, *promises.lost):
             forget(self.site.project, attempt)
         for attempt in promises.owed:
             self.progress = steps.owe_review(self.progress, attempt)

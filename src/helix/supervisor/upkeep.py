@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from helix.actions.reconciling import close_settled
 from helix.supervisor.bookkeeping import reopen_changed, settle_assumptions
 from helix.work import learn
 
@@ -14,13 +15,17 @@ if TYPE_CHECKING:
 
 
 def look_again(run: Run) -> Look:
-    """Blocked beads whose ground has changed are open, old assumptions are not (S-10, I-10)."""
+    """Blocked beads whose ground has changed are open, old assumptions are not (S-10, I-10).
+
+    Conflicts and gaps that are over are closed (I-5).
+    """
     look = run.look()
     slider = run.plan.slider
     reopened = list(reopen_changed(look))
     settled = settle_assumptions(
         look, label=slider.speculation_label, ttl_days=slider.speculation_ttl_days
     )
+    run.take_up([one.bead for one in reopened])
     for one in reopened:
         run.journal.say(f"{one.bead} is open again: {one.reason}")
         run.journal.note("reopened", bead=one.bead, reason=one.reason)
@@ -28,7 +33,11 @@ def look_again(run: Run) -> Look:
         if one.reason:
             run.journal.say(f"{one.bead} is only proposed now: {one.reason}")
             run.journal.note("proposed", bead=one.bead, reason=one.reason)
-    return run.look() if reopened or settled else look
+    over = close_settled(look.site.project, look.site.tracker, look.graph)
+    for it in over:
+        run.journal.say(f"{it.bead} is closed: {it.reason}")
+        run.journal.note("settled", bead=it.bead, reason=it.reason)
+    return run.look() if reopened or settled or over else look
 
 
 def take_over_landed(run: Run) -> None:

@@ -162,6 +162,20 @@ class Look:
             if held and held.kind == "retry-cooldown" and held.next_eligible_at:
                 yield Cooling(bead_id, held.next_eligible_at, columns.parents[n])
 
+    def worn_out(self, most: int) -> list[Candidate]:
+        """Tried so often, and nothing but other beads between them and one more attempt."""
+        columns = self.snapshot.columns
+        tried = (it for it in map(self.candidate, self.rows) if it.attempts >= most)
+        return [
+            bead
+            for bead in tried
+            if bead.id not in self.around.held
+            and (
+                (held := blocker(columns, columns.place[bead.id], self.around)) is None
+                or held.kind == "dependency"
+            )
+        ]
+
     def epics(self) -> list[str]:
         """Those with children: they are done through these."""
         columns = self.snapshot.columns

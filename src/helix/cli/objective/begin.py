@@ -8,6 +8,8 @@ from ddx.console.spec import JSON, Argument, Command, Flag
 from ddx.errors import NeedsPerson, UsageError
 from helix.cli.opening import AGENT, EFFORT, MODEL
 
+_EXAMPLE = 'helix objective "Throttle logins"'
+
 FLAGS = (
     AGENT,
     MODEL,
@@ -50,7 +52,13 @@ def run(*, text: str, **given: Any) -> int:
 
     objective = text.strip()
     if not objective:
-        raise UsageError("an objective needs words", hint='helix objective "Throttle logins"')
+        raise UsageError("an objective needs words", hint=_EXAMPLE)
+    if objective.isascii() and objective.islower() and len(objective.split()) == 1:
+        raise UsageError(
+            f"{objective!r} is no command here, and for an objective it says too little",
+            hint=f"see: helix objective --help; stop or pause one: helix stop, helix pause; "
+            f"begin one: {_EXAMPLE}",
+        )
     project = open_project(given)
 
     def begin() -> Orchestrator:

@@ -8,6 +8,9 @@ from ddx.clock import SYSTEM_CLOCK
 from ddx.console.screen import answer, say, table, when
 from ddx.console.spec import JSON, Command
 
+DAMAGED = "damaged"
+"""Its log cannot be read; `helix objective status --objective ID` says where."""
+
 
 def run(*, json: bool) -> int:
     from ddx.project import find_project
@@ -15,15 +18,11 @@ def run(*, json: bool) -> int:
     from helix.objective.events import find_objectives
 
     root = find_project(os.getcwd()).root
-    rows = [
-        {
-            "id": known.id,
-            "objective": known.objective,
-            "state": str(Orchestrator.resume(known.objective, root).state),
-            "updated_at": known.updated_at,
-        }
-        for known in find_objectives(root)
-    ]
+    rows = []
+    for known in find_objectives(root):
+        state = DAMAGED if known.damage else Orchestrator.resume(known.objective, root).state
+        fields = {"id": known.id, "objective": known.objective, "state": str(state)}
+        rows.append({**fields, "updated_at": known.updated_at})
     if json:
         answer(rows)
     elif not rows:

@@ -13,13 +13,14 @@ OBJECTIVE = Flag("--objective", "its words or its id; without it the one that wa
 def run(*, objective: str | None, **given: Any) -> int:
     from helix.cli.objective.session import conduct, open_project
     from helix.objective import Orchestrator
-    from helix.objective.events import find_objective
+    from helix.objective.events import find_objective, words_of
 
     project = open_project(given)
     known = find_objective(project.root, objective or "")
+    text = words_of(known)
 
     def restore() -> Orchestrator:
-        return Orchestrator.resume(known.objective, project.root)
+        return Orchestrator.resume(text, project.root)
 
     return conduct(project, known.id, restore, given)
 

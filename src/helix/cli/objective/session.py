@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from select import select
 from typing import TYPE_CHECKING, Any
 
 from ddx.clock import SYSTEM_CLOCK
 from ddx.console.screen import answer, say
 from ddx.environment import refuse_inside_an_attempt
 from ddx.errors import NeedsPerson, UsageError
+from ddx.execution.landing import fix_target
 from ddx.execution.orders import Orders
 from ddx.execution.work import open_site
 from ddx.project import find_project
@@ -20,7 +20,7 @@ from ddx.trust import require_trust
 from ddx.values import changed
 from helix.cli.control import tell
 from helix.cli.input_dialogue import has_person
-from helix.cli.opening import hear, open_desk
+from helix.cli.opening import hear, open_desk, typed_line
 from helix.meter import Meter
 from helix.objective.driver import drive
 from helix.objective.orphans import CHOICES, IGNORE, find_orphans, settle_orphans
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from ddx.execution.model import Happening
     from ddx.execution.work import Site
-    from ddx.harnesses.base import Reply
     from ddx.project import Project
     from helix.desk import Desk
     from helix.objective.orchestrator import Orchestrator
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 
 CLOCK = SYSTEM_CLOCK
 WORKERS = 3
-_POLL_S = 0.25
 _MOST_WORKERS = 16
 _FEWEST_EXPLORERS, _MOST_EXPLORERS = 3, 12
 _NAMED = {"max_attempts": 1, "max_tokens": 1, "workers": 1, "explorers": _FEWEST_EXPLORERS}
@@ -61,6 +59,7 @@ def open_project(given: dict[str, Any]) -> Project:
     project = find_project(os.getcwd())
     refuse_inside_an_attempt(project, what="working on an objective")
     require_trust(project, to_run="its work")
+    fix_target(project)  # where nothing could land, nobody is asked to explore and plan
     return project
 
 
@@ -107,20 +106,19 @@ def _session(desk: Desk, orchestrator: Orchestrator, given: dict[str, Any]) -> S
         meter.hear(happening)
         hear(happening)
 
-    def on_call(action: str, reply: Reply) -> None:
-        agent = desk.reviewer if action == "review" else desk.builder
-        meter.called(agent.harness, reply)
-
     def open_one() -> Site:
         return open_site(site.project, on_event, stop=site.stop, clock=CLOCK, tell=tell)
 
     def stop_asked() -> bool:
         return controls.is_asked(site.project, controls.Wish.STOP)
 
+    def pause_asked() -> bool:
+        return controls.is_asked(site.project, controls.Wish.PAUSE)
+
     def is_over() -> bool:
         return bool(site.stop.asked) or stop_asked()
 
-    heard = changed(desk, site=changed(site, on_event=on_event), on_call=on_call, settings=settings)
+    heard = changed(desk, site=changed(site, on_event=on_event), settings=settings)
     return Session(
         heard,
         orchestrator,
@@ -135,6 +133,7 @@ def _session(desk: Desk, orchestrator: Orchestrator, given: dict[str, Any]) -> S
         tell=tell,
         choose=_choosing(is_over) if has_person() else None,
         stop_asked=stop_asked,
+        pause_asked=pause_asked,
     )
 
 
@@ -181,7 +180,7 @@ def _choosing(is_over: Callable[[], bool] = lambda: False) -> Choose:
         offered = f" [{'/'.join(words)}]" if words else ""
         while True:
             print(shown(f"helix: {question}{offered} "), end="", file=sys.stderr, flush=True)
-            line = _typed(is_over)
+            line = typed_line(is_over)
             said = line.strip()
             if not line:
                 print(file=sys.stderr)
@@ -189,11 +188,3 @@ def _choosing(is_over: Callable[[], bool] = lambda: False) -> Choose:
                 return said
 
     return choose
-
-
-def _typed(is_over: Callable[[], bool]) -> str:
-    """One line; none at the end of input, or once somebody wants all of it to end."""
-    while not select([sys.stdin], [], [], _POLL_S)[0]:
-        if is_over():
-            return ""
-    return sys.stdin.readline()

@@ -31,10 +31,10 @@ def run(*, objective: str | None, json: bool) -> int:
 
 def _meant(root: str, said: str) -> str:
     """The words of an objective; of one that nobody has begun, too: it stands at INIT."""
-    from helix.objective.events import find_objective
+    from helix.objective.events import find_objective, words_of
 
     try:
-        return find_objective(root, said).objective
+        return words_of(find_objective(root, said))
     except NotFound:
         if not said:
             raise
