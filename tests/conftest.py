@@ -1,13 +1,34 @@
-"""How hard the property tests try: a quarter in the ring for all day, in full everywhere else."""
+"""What holds for every test: how hard properties are tried, who hears Ctrl-C, what outlives it."""
 
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 
-from hypothesis import settings
+import pytest
+from hypothesis import HealthCheck, settings
+from tests.support.background import end_all
 
 RING = "ring"
 
-settings.register_profile(RING, settings.get_profile("default"), max_examples=25)
-if os.environ.get("HELIX_TESTS") == RING:
-    settings.load_profile(RING)
+# A quarter of the examples in the ring for all day, other ones each time; the whole suite tries in
+# full, and the same at every run. A busy machine is slow, which proves nothing: no time limits.
+settings.register_profile(
+    RING,
+    settings.get_profile("default"),
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(RING if os.environ.get("HELIX_TESTS") == RING else "ci")
+
+# A shell that starts the suite in the background makes it deaf to Ctrl-C, and all that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def nobody_outlives_its_test() -> Iterator[None]:
+    yield
+    end_all()

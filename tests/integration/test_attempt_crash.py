@@ -27,7 +27,8 @@ from ddx.execution.record import Record
 from ddx.masking import Masker
 from ddx.project import Project
 
-pytestmark = pytest.mark.xdist_group("crash-attempt")
+# A scene is many attempts: minutes on a busy machine.
+pytestmark = [pytest.mark.xdist_group("crash-attempt"), pytest.mark.timeout(1200)]
 every_scene = pytest.mark.parametrize("scene", SCENES)
 
 NOTHING_TO_LAND = ("satisfied", "reconciling nothing")

@@ -226,7 +226,7 @@ def test_a_killed_holder_frees_the_lock_at_once(repository: Repository) -> None:
         waiting = repository.start("create", "Waits", DDX_BEAD_LOCK_TIMEOUT="60")
         wait_until_it_waits(waiting.pid)
         holder.send_signal(signal.SIGKILL)
-        _, complaint = waiting.communicate(timeout=30)
+        _, complaint = waiting.communicate(timeout=120)
 
     assert (waiting.returncode, complaint) == (0, "")
 
@@ -238,7 +238,7 @@ def test_a_lock_whose_folder_is_cleaned_away_is_made_anew(repository: Repository
         waiting = repository.start("create", "Waits", DDX_BEAD_LOCK_TIMEOUT="60")
         wait_until_it_waits(waiting.pid)
         repository.git("clean", "-fdxq", ".ddx/state")
-        _, complaint = waiting.communicate(timeout=30)
+        _, complaint = waiting.communicate(timeout=120)
 
     assert (waiting.returncode, complaint) == (0, "")
     assert sorted(row["title"] for row in repository.rows().values()) == ["There already", "Waits"]

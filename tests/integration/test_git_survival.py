@@ -215,7 +215,7 @@ def test_a_missing_or_empty_file_is_an_error_and_never_an_empty_tracker(
 
     commands = (["list"], ["create", "First of a new world"], ["take"], ["status"])
     for command in [repository.start(*words) for words in commands]:
-        _, err = command.communicate(timeout=30)
+        _, err = command.communicate(timeout=120)
         assert command.returncode == 1
         assert "missing or empty" in err
         assert "ddx bead doctor" in err
@@ -249,7 +249,7 @@ def test_a_file_that_is_being_written_is_waited_for(
         command = repository.start(*words)
         wait_until_it_waits(command.pid, naps=10)
         slow.stdin.write(b"go on\n")
-        out, err = command.communicate(timeout=30)
+        out, err = command.communicate(timeout=120)
 
     assert command.returncode == 0, err
     if words[0] == "list":

@@ -15,7 +15,7 @@ from ddx.execution.model import Bead
 from ddx.graph.committed import Standing
 from ddx.project import Project
 from ddx.settings import Settings
-from ddx.testing import FakeClock, make_repo
+from ddx.testing import make_repo
 
 HOME = "docs/helix"
 TD, PRD, EXEC = f"{HOME}/TD-1.md", f"{HOME}/prd.md", f"{HOME}/EXEC-1.md"
@@ -59,7 +59,6 @@ class Shop:
             checkout=checkout or self.clone(base),
             base=base,
             settings=Settings({"docs.roots": [HOME, "more/docs"]}, {}),
-            clock=FakeClock(),
         )
 
     @property
@@ -179,7 +178,6 @@ def test_a_cache_that_came_from_elsewhere_is_never_unpacked(shop, tmp_path):
         checkout=shop.clone(base),
         base=base,
         settings=Settings({"docs.roots": [HOME]}, {}),
-        clock=FakeClock(),
     )
     assert [it.id for it in found.documents] == ["TD-1", "prd"]
     assert kept.read_bytes() != shop.cache.read_bytes()
@@ -214,7 +212,6 @@ def test_a_project_in_a_folder_of_its_repository_has_its_own_documents(shop):
         checkout=os.path.join(shop.clone(base), "app"),
         base=base,
         settings=Settings({"docs.roots": [HOME]}, {}),
-        clock=FakeClock(),
     )
     assert found.files.keys() == {TD}
     assert [(it.id, it.path) for it in found.documents] == [("TD-1", TD)]

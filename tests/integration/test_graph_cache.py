@@ -400,7 +400,7 @@ def test_several_processes_at_once_all_answer_and_leave_a_sound_cache(tree: Tree
         subprocess.Popen(python(script), stdout=subprocess.PIPE, text=True) for _ in range(3)
     ]
     for worker in workers:
-        out, _ = worker.communicate(timeout=60)
+        out, _ = worker.communicate(timeout=120)
         assert worker.returncode == 0
         assert set(out.splitlines()) == {wanted}
     tree.load()

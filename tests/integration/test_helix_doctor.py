@@ -74,6 +74,7 @@ Plant = Callable[[Person], object]
             "ddx agent list",
         ),
         (lambda it: it.git("checkout", "-q", "--detach"), "head", "git"),
+        (lambda it: shutil.rmtree(it.root / ".helix"), "set-up", "helix doctor --fix"),
         (
             lambda it: write(it, ".ddx/config.yaml", "workspace: {root: /dev/null/x}\n"),
             "workspaces",

@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 
 from tests.support.attempts import CLEAN
+from tests.support.background import SECOND_CTRL_C, hear
 from tests.support.runs import Floor, make_floor, task
 from tests.support.tracker import edge, wait_for
 
@@ -316,13 +317,13 @@ def test_a_second_run_is_refused_and_changes_no_byte(tmp_path: Path) -> None:  #
     first = floor.launch()
     floor.await_call("build app-1")
     wait_for(lambda: floor.state["phase"] == "building" and bool(floor.state["current_attempt"]))
-    before = floor.everything()
+    before = floor.settled()
     refused = floor.drain(code=2)
     assert floor.everything() == before
     assert f"pid {first.pid}" in refused.err
     assert floor.state["started_at"][:16] in refused.err
     (floor.stage / "go").touch()
-    assert first.wait(60) == 0
+    assert first.wait(120) == 0
 
 
 def test_the_first_interrupt_finishes_the_attempt(tmp_path: Path) -> None:  # S-21
@@ -331,8 +332,9 @@ def test_the_first_interrupt_finishes_the_attempt(tmp_path: Path) -> None:  # S-
     run = floor.launch()
     floor.await_call("build app-1")
     run.send_signal(signal.SIGINT)
+    hear(run, SECOND_CTRL_C)
     (floor.stage / "go").touch()
-    assert run.wait(60) == 0
+    assert run.wait(120) == 0
     assert statuses(floor) == {"app-1": "closed", "app-2": "open"}
     assert floor.state["stop_reason"] == "a stop was asked for"
     assert floor.state["pending_review"]  # owed, and done first by the next run (S-17)
@@ -340,15 +342,13 @@ def test_the_first_interrupt_finishes_the_attempt(tmp_path: Path) -> None:  # S-
 
 def test_the_second_interrupt_keeps_the_work_and_frees_the_claim(tmp_path: Path) -> None:  # S-21
     floor = make_floor(tmp_path / "w")
-    floor.builds("app-1", "echo half > half.txt\nsleep 60\n")
+    floor.builds("app-1", 'echo half > half.txt\ntouch "$stage/half"\nsleep 600\n')
     run = floor.launch()
-    floor.await_call("build app-1")
+    wait_for((floor.stage / "half").exists)
     run.send_signal(signal.SIGINT)
-    assert run.stderr is not None
-    while b"Ctrl-C again" not in run.stderr.readline():
-        pass
+    hear(run, SECOND_CTRL_C)
     run.send_signal(signal.SIGINT)
-    assert run.wait(60) == 130
+    assert run.wait(120) == 130
     assert statuses(floor) == {"app-1": "open"}
     assert len(floor.refs()) == 1
     assert floor.rows()["app-1"].get("attempts", 0) == 0
@@ -361,7 +361,7 @@ def test_sigterm_is_the_second_kind(tmp_path: Path) -> None:  # S-21
     run = floor.launch()
     floor.await_call("build app-1")
     run.send_signal(signal.SIGTERM)
-    assert run.wait(60) == 143
+    assert run.wait(120) == 143
     assert statuses(floor) == {"app-1": "open"}
 
 
@@ -395,7 +395,7 @@ def test_stop_and_pause_are_heard_at_the_next_boundary(tmp_path: Path) -> None: 
     )
     assert floor.calls("build") == ["build app-1"]
     (floor.folder / "state" / "run-stop").touch()
-    assert run.wait(60) == 0
+    assert run.wait(120) == 0
     assert statuses(floor)["app-2"] == "open"
     (floor.folder / "state" / "run-pause").unlink(missing_ok=True)
 
@@ -413,7 +413,7 @@ def test_an_idle_watch_asks_nobody_and_wakes_for_new_work(tmp_path: Path) -> Non
     assert floor.calls()[: len(idle) + 1] == [*idle, f"build {new}"]
     wait_for(lambda: statuses(floor)[new] == "closed" and floor.state["phase"] == "watching")
     run.send_signal(signal.SIGINT)
-    assert run.wait(60) == 0
+    assert run.wait(120) == 0
 
 
 def test_a_dry_run_shows_all_of_it_and_writes_no_byte(tmp_path: Path) -> None:  # S-31

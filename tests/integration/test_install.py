@@ -22,8 +22,8 @@ def ada(tmp_path: Path) -> Person:
 
 
 def left_at_home(ada: Person) -> list[str]:
-    files = (path for path in ada.home.rglob("*") if path.is_file() or path.is_symlink())
-    return sorted(str(path.relative_to(ada.home)) for path in files)
+    """Every file, link and folder."""
+    return sorted(str(path.relative_to(ada.home)) for path in ada.home.rglob("*"))
 
 
 def test_skills_are_linked_where_each_agent_looks_and_commands_are_on_the_path(ada):  # D-16
@@ -39,7 +39,18 @@ def test_skills_are_linked_where_each_agent_looks_and_commands_are_on_the_path(a
     assert "in its place already" in ada.helix("install")
     ada.helix("install", "--remove")
     assert left_at_home(ada) == before
-    assert not any((ada.home / name).exists() for name in (".agents", ".claude", ".codex"))
+
+
+def test_a_folder_that_was_there_stays_even_if_it_is_empty(ada):  # P-3
+    for name in (".claude/skills", ".local/bin"):
+        (ada.home / name).mkdir(parents=True)
+    before = left_at_home(ada)
+    ada.helix("install", "--skills-only")
+    ada.helix("install")  # a second one made other folders
+    own = ada.home / ".codex/skills/mine"
+    own.mkdir()
+    ada.helix("install", "--remove")
+    assert left_at_home(ada) == sorted([*before, ".codex", ".codex/skills", ".codex/skills/mine"])
 
 
 def test_it_says_in_few_lines_what_it_did_and_what_is_left_to_do(ada):  # P-3, C-3
@@ -56,9 +67,10 @@ def test_a_skill_that_helix_no_longer_has_is_taken_away(ada):  # P-3
     record = ada.home / ".local/state/helix/installed.json"
     gone = ada.home / ".claude/skills/helix-gone"
     gone.symlink_to(ROOT / "skills/helix-gone")
-    rows = json.loads(record.read_text())
-    rows.append({"path": str(gone), "target": str(ROOT / "skills/helix-gone"), "is_link": True})
-    record.write_text(json.dumps(rows))
+    known = json.loads(record.read_text())
+    row = {"path": str(gone), "target": str(ROOT / "skills/helix-gone"), "is_link": True}
+    known["placed"].append(row)
+    record.write_text(json.dumps(known))
     assert "helix-gone" in ada.findings()["skills"]["what"]
     assert f"removed the skill helix-gone in {gone.parent}" in ada.helix("install")
     assert ada.findings()["skills"]["ok"]

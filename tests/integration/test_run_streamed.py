@@ -58,7 +58,7 @@ def test_it_gets_no_input_and_does_not_wait_for_any():
 
 
 def test_at_the_limit_the_whole_group_ends():
-    ran = Ran("sleep 60 & echo $!; wait", timeout_s=0.2)
+    ran = Ran("sleep 60 & echo $!; wait", timeout_s=2)
     assert ran.ending.timed_out
     wait_for(lambda: not is_alive(int(ran.out)))
 

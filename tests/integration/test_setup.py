@@ -102,7 +102,7 @@ def test_starts_at_the_same_time_set_up_once(checkout: Checkout) -> None:
         for command in ("ddx", "helix", "ddx", "helix")
     ]
     for start in starts:
-        start.communicate(timeout=60)
+        start.communicate(timeout=120)
 
     assert [start.returncode for start in starts] == [7, 7, 7, 7]
     assert len(checkout.installs()) == 1

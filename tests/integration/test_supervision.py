@@ -255,7 +255,7 @@ def test_a_stop_request_interrupts_and_is_shared_by_threads(agent):  # X-6
     wait_for(lambda: len(agent.alive) == 2)
     stop.ask()
     for thread in threads:
-        thread.join(20)
+        thread.join(120)
     assert [(end.code, end.stopped) for end in ends] == [(-2, Stopped.INTERRUPTED)] * 2
     assert stop.asked == 1
 
@@ -286,7 +286,9 @@ def test_one_that_stays_after_its_last_word_is_ended(agent):
 
 
 def test_the_wall_clock_ends_even_a_busy_one(agent):
-    ended = agent.run(["yes"], bounds=Bounds(wall_s=0.2, idle_s=60))
+    clock = FakeClock()
+    watch = Recorder(on_output=lambda chunk: clock.advance(1))
+    ended = agent.run(["yes"], bounds=Bounds(wall_s=20, idle_s=60), watch=watch, clock=clock)
     assert (ended.code, ended.stopped, ended.had_output) == (-2, Stopped.TIMED_OUT, True)
 
 

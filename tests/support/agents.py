@@ -32,8 +32,8 @@ GEMINI_MODEL = "gemini-2.5-flash"
 FAKE_KEY = "sk-fake-for-the-scripted-model"
 CLAUDE_RETRIES = "2"
 CODEX_RETRIES = 2
-LIMIT_S = 90.0
-GONE_AFTER_S = 10.0
+LIMIT_S = 150.0
+GONE_AFTER_S = 60.0
 
 CODEX_SETTINGS = f"""\
 model = "{MODEL}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen
+from subprocess import Popen
 from typing import Any
 
+from tests.support.background import begin
 from tests.support.tracker import DDX, Done, Repository, bead, make_repository
 
 GREET = "write hello.txt hello\nsay done\nusage 100 20 0.01\n"
@@ -49,14 +50,7 @@ class Workshop(Repository):
 
     def begin(self, *words: str, **variables: str) -> Popen[bytes]:
         """`ddx agent WORDS` without waiting for its end."""
-        return Popen(
-            [str(DDX), "agent", *words],
-            cwd=self.root,
-            env=self.variables(**variables),
-            stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=PIPE,
-        )
+        return begin([str(DDX), "agent", *words], cwd=self.root, env=self.variables(**variables))
 
     def file_beads(self, *rows: dict[str, Any]) -> None:
         self.write(rows)

@@ -107,7 +107,7 @@ def _run_program(experiment: Experiment, accident: str) -> list[Accident]:
             input=json.dumps(asdict(experiment)),
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=1100,
             env={"PATH": os.environ["PATH"], "HOME": folder, "DDX_BEAD_LOCK_TIMEOUT": "0"},
             check=False,
         )

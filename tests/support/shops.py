@@ -16,7 +16,7 @@ from tests.support.tracker import Done, make_repository
 
 CHANGE = "change US-001 acceptance criteria"
 _KEYS = ("\x03", "\x04")
-_PATIENCE_S = 30.0
+_PATIENCE_S = 120.0
 _PASSING = frozenset({"id", "created_at", "updated_at", "parent", "dependencies"})
 
 

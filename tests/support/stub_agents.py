@@ -71,11 +71,6 @@ class Hall(Floor):
         """What all calls together have told of themselves."""
         return sum(1000 + 2 * n for n in range(1, len(self.calls()) + 1))
 
-    def journal(self, kind: str = "") -> list[dict[str, Any]]:
-        """The lines of the last run's journal; two runs of one second are told apart."""
-        lines = (self.root / self.state["journal"]).read_text().splitlines()
-        return [row for line in lines if kind in ("", (row := json.loads(line))["kind"])]
-
     def statuses(self) -> dict[str, str]:
         """Of the beads that are work; those of passes come and go."""
         return {

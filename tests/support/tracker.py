@@ -279,8 +279,8 @@ def wait_until_it_waits(pid: int, *, naps: int = 20) -> None:
     wait_for(has_napped)
 
 
-def wait_for(seen: Callable[[], bool], *, limit_s: float = 30.0) -> None:
-    """Until `seen()` holds; what takes longer than the limit has failed."""
+def wait_for(seen: Callable[[], bool], *, limit_s: float = 120.0) -> None:
+    """Until `seen()` holds; what takes longer than the limit has failed, on any machine."""
     deadline = time.monotonic() + limit_s
     while not seen():
         assert time.monotonic() < deadline, "waited in vain"
