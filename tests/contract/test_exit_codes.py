@@ -258,7 +258,7 @@ def test_a_waiting_writer_can_be_interrupted(fresh: Repository, number: int, cod
         writer.stdin.write('{"title": "One"}' + " " * (1 << 18))
         writer.stdin.close()
         writer.send_signal(number)
-        assert writer.wait(timeout=60) == code
+        assert writer.wait(timeout=120) == code
         assert writer.stdout and writer.stderr
         assert (writer.stdout.read(), writer.stderr.read()) == ("", "")
     assert tracker.read_bytes() == before

@@ -136,7 +136,7 @@ def test_a_bead_that_changes_meanwhile_is_not_landed_and_its_work_is_kept(
 
     studio.ddx(*CHANGES[change])
     (studio.home / scenarios.GO).touch()
-    out, err = controller.communicate(timeout=60)
+    out, err = controller.communicate(timeout=120)
     (outcome,) = json.loads(out)["outcomes"]
 
     assert controller.returncode == 1, err

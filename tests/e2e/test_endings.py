@@ -34,7 +34,7 @@ def test_an_endless_agent_is_ended_at_its_time_limit(open_studio: OpenStudio) ->
     """Codex tells what it used only at its end, so that nothing but the clock can stop it."""
     studio = open_studio(CODEX, scene(scenarios.ENDLESS))
 
-    outcome = studio.once("--timeout", "8", code=1)
+    outcome = studio.once("--timeout", "15", code=1)
 
     assert (outcome["outcome"], outcome["status"]) == ("preserved", "timeout")
     assert "again\n" in studio.git("show", f"{outcome['ref']}:again.txt").out
@@ -52,9 +52,9 @@ def test_a_silent_agent_is_ended_after_its_idle_limit(
     open_studio: OpenStudio, agent: Agent
 ) -> None:  # X-6
     studio = open_studio(agent, scene(scenarios.HANGS))
-    studio.configure(harnesses={agent.name: {"idle_s": 3}})
+    studio.configure(harnesses={agent.name: {"idle_s": 6}})
 
-    outcome = studio.once("--timeout", "15", code=1)
+    outcome = studio.once("--timeout", "40", code=1)
 
     assert (outcome["outcome"], outcome["status"]) == ("preserved", "timeout")
     assert (outcome["reply"]["end"], studio.kept(outcome)) == ("stalled", HALF)
@@ -67,11 +67,11 @@ def test_a_time_limit_ends_a_grandchild_in_a_session_of_its_own(
 ) -> None:  # X-6
     studio = open_studio(agent, scene(scenarios.SLEEPER))
     controller = studio.begin(
-        *("execute-loop", "--once", "--timeout", "12", "--harness", agent.name, "--json")
+        *("execute-loop", "--once", "--timeout", "20", "--harness", agent.name, "--json")
     )
     wait_for(lambda: len(sessions_of_sleepers(studio)) >= 2)
 
-    out, err = controller.communicate(timeout=60)
+    out, err = controller.communicate(timeout=120)
     (outcome,) = json.loads(out)["outcomes"]
 
     assert (controller.returncode, outcome["status"]) == (1, "timeout"), err
@@ -88,7 +88,7 @@ def test_the_same_after_the_controller_was_killed(
     wait_for(lambda: len(sessions_of_sleepers(studio)) >= 2)
 
     controller.kill()
-    controller.communicate(timeout=60)
+    controller.communicate(timeout=120)
 
     wait_for(lambda: not studio.stage.running())
     assert studio.rows()["app-1"]["status"] == "in_progress"

@@ -27,7 +27,7 @@ from tests.support.model_server import (
     Write,
 )
 
-SOON_S = 20
+SOON_S = 90
 SHELLS = ("Bash", "exec_command", "shell_command", "run_shell_command", "bash")
 
 Body = dict[str, Any]

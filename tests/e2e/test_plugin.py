@@ -171,9 +171,8 @@ def test_claude_sees_skills_and_agents_runs_hooks_and_calls_a_tool(
     opened = only(events, type="system", subtype="init")
     assert set(opened["skills"]) >= SKILLS  # P-4
     assert set(opened["agents"]) >= AGENTS
-    assert opened["mcp_servers"] == [
-        {"name": "plugin:helix:helix", "status": "connected", "source": "plugin"}
-    ]
+    (server,) = opened["mcp_servers"]
+    assert (server["name"], server["source"]) == ("plugin:helix:helix", "plugin")
     began = only(events, subtype="hook_response", hook_event="SessionStart")
     assert began["output"] == "HELIX: 0 memories; what needs a person: helix status\n"  # O-11
     assert (stage.root / ".helix/plugin_root").read_text() == f"{ROOT}\n"  # P-8

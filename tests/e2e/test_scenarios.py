@@ -21,7 +21,7 @@ from tests.support.agents import (
 from tests.support.model_server import ModelServer, Scenario
 from tests.support.tracker import wait_for
 
-SOON_S = 20
+SOON_S = 90
 CARELESS = {
     "hook": ("-c", "core.fsmonitor=false", "update-ref", "refs/heads/other", "HEAD"),
     "monitor": ("-c", "core.hooksPath=/dev/null", "status"),
