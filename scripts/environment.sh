@@ -2,6 +2,27 @@
 
 # Leaves the environment's folder in $environment, made if need be, or ends the script.
 set_up() {
+    find_environment "$@" && return
+    if ! find_python; then
+        echo 'helix: no Python 3.11 or newer on PATH' >&2
+        echo '  install one (Debian, Ubuntu: apt install python3 python3-venv), then try again' >&2
+        exit 1
+    fi
+    environment=$("$python" -I "$root/scripts/bootstrap.py" "$@" "$environment" </dev/null) || exit
+}
+
+# Becomes what speaks to an MCP client until the server can, which takes a while to start (P-7).
+greet() {
+    if find_environment; then
+        python=$environment/bin/python
+    elif ! find_python; then
+        return
+    fi
+    exec "$python" -I -S "$root/scripts/greeter.py" "$root/bin/helix"
+}
+
+# Whether one is there and holds all that is wanted; if not, $environment is where it may be made.
+find_environment() {
     root=$(CDPATH='' cd -P "$root" && pwd) || exit
     case ${1-} in
     --dev) stamp=.ready-dev ;;
@@ -16,14 +37,7 @@ set_up() {
     esac
     digest=$(printf %s "$root" | cksum)
     environment=$cache/helix/env-${digest%% *}
-    is_ready && return
-
-    if ! find_python; then
-        echo 'helix: no Python 3.11 or newer on PATH' >&2
-        echo '  install one (Debian, Ubuntu: apt install python3 python3-venv), then try again' >&2
-        exit 1
-    fi
-    environment=$("$python" -I "$root/scripts/bootstrap.py" "$@" "$environment" </dev/null) || exit
+    is_ready
 }
 
 is_ready() {

@@ -117,7 +117,7 @@ def svg(lines: list[str], *, width: int, title: str) -> str:
     text = "\n".join(element for row, line in enumerate(lines) for element in _texts(row, line))
     dots = "".join(
         f'<circle cx="{_number(_EDGE + 18 * n)}" cy="17" r="5.5" fill="{colour}"/>'
-        for n, colour in enumerate(_COLOURS.values())
+        for n, colour in enumerate(_COLOURS[number] for number in ("31", "33", "32"))
     )
     return f"""\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {across} {down}" role="img">
