@@ -373,6 +373,22 @@ def test_a_backup_that_alone_holds_a_bead_is_kept(tmp_path):  # T-14a, C-9
     assert [b'"lost"' in it for it in kept] == [True, *[False] * 12]
 
 
+def test_of_many_backups_none_is_read_over_and_over(tmp_path, monkeypatch):  # T-14a
+    tracker = tracker_in(tmp_path, bead("a"))
+    replaced(tracker, 40)
+    tracker.clock.advance(2 * 86_400)
+    opened: list[str] = []
+    really_open = open
+
+    def note_and_open(path, *words, **more):
+        opened.append(str(path))
+        return really_open(path, *words, **more)
+
+    monkeypatch.setattr("builtins.open", note_and_open)
+    assert len(replaced(tracker, 1)) == 10
+    assert len([path for path in opened if "backups" in path]) <= 2 * 41
+
+
 def test_a_file_replaced_while_we_write_starts_us_over(tmp_path):  # T-14a
     tracker = tracker_in(tmp_path, bead("a"))
     seen: list[str] = []

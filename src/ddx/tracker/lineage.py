@@ -47,7 +47,7 @@ class Lineage:
     def keep_last(self, *, now_ns: int, held_in: Sequence[str]) -> str:
         """Our last write, kept among the backups; its path.
 
-        Old ones go only if all their beads are in a newer one or in `held_in`, the living files.
+        Old ones go only if all their beads are in another one or in `held_in`, the living files.
         """
         os.makedirs(self._backups, exist_ok=True)
         for old in self.backups():
@@ -56,10 +56,10 @@ class Lineage:
         kept = self._backup_at(now_ns)
         _link(self.last, kept)
         copies = self.backups()
-        for path in copies[:-BACKUPS_KEPT]:
-            if path < self._backup_at(now_ns - DAY_NS) and _is_held(path, (*copies, *held_in)):
-                _remove(path)
-                copies.remove(path)
+        yesterday = self._backup_at(now_ns - DAY_NS)
+        outdated = [path for path in copies[:-BACKUPS_KEPT] if path < yesterday]
+        if outdated:
+            _remove_held(outdated, (*copies, *held_in))
         return kept
 
     def backups(self) -> list[str]:
@@ -120,10 +120,18 @@ def wait_until(settled: Callable[[], bool], *, pause: Callable[[float], None], t
     return settled()
 
 
-def _is_held(path: str, others: Sequence[str]) -> bool:
-    """Is every bead of a copy in one of the others, too?"""
-    held: set[object] = set()
-    return _beads_in(path) <= held.union(*(_beads_in(it) for it in others if it != path))
+def _remove_held(outdated: Sequence[str], files: Sequence[str]) -> None:
+    """Those whose beads are all in another file that stays; none is read over and over."""
+    from collections import Counter
+
+    holders: Counter[object] = Counter()
+    for path in files:
+        holders.update(_beads_in(path))
+    for path in outdated:
+        beads = _beads_in(path)
+        if all(holders[bead] > 1 for bead in beads):
+            _remove(path)
+            holders.subtract(beads)
 
 
 def _beads_in(path: str) -> set[object]:
