@@ -76,6 +76,26 @@ def test_while_it_is_paused_it_can_be_stopped_and_the_pause_dies_with_it(tmp_pat
     assert driver.returncode == 0
     done = yard.objective("resume", "--json").json
     assert (done["state"], yard.calls("build")) == ("DONE", ["build 001"])
+    assert len(yard.calls("review")) == 1  # S-16: what landed before the pause is still owed it
+
+
+@pytest.mark.parametrize("how", ["close", "cancel"])
+def test_what_ends_by_hand_during_a_pause_is_seen_before_anything_else(
+    tmp_path: Path, how: str
+) -> None:  # S-26, O-6
+    yard = make_yard(tmp_path / "w")
+    yard.plan(step("001"), step("002"))
+    yard.builds("001", f"{HOLD}echo done > 001.txt\n")
+    driver = yard.begin_objective(TEXT, "--workers", "1")
+    yard.await_call("build 001")
+    yard.helix("pause")
+    (yard.stage / "go").touch()
+    wait_for(lambda: "paused" in yard.noted())
+    yard.ddx(how, id_of(yard, "002"), "--reason", "I saw to it")
+    yard.helix("resume")
+    driver.communicate(timeout=120)
+    assert yard.objective("status", "--json").json["state"] == "DONE"
+    assert driver.returncode == (0 if how == "close" else 4)
 
 
 # -- what somebody has seen to by hand --------------------------------------------------------
@@ -106,6 +126,17 @@ def test_a_stall_is_over_too_when_a_dependency_was_taken_away(tmp_path: Path) ->
     assert yard.calls("build") == ["build 002"]
 
 
+def test_what_was_set_free_and_fails_rests_before_it_is_tried_again(tmp_path: Path) -> None:
+    yard = stalled(tmp_path / "w")  # D-7, O-3
+    yard.builds("002", "exit 1")
+    yard.ddx("dep", "remove", id_of(yard, "002"), id_of(yard, "001"))
+    words = ("resume", "--max-attempts", "2")
+    told = yard.objective(*words, code=4, HELIX_BACKOFF_SLEEP="1").err
+    assert "it is tried again in 1 s" in told
+    assert yard.calls("build").count("build 002") == 2
+    assert [row["name"] for row in yard.events()].count("stalled") == 1
+
+
 def test_what_is_opened_again_while_others_are_built_is_built_too(tmp_path: Path) -> None:  # O-3
     yard = make_yard(tmp_path / "w")
     yard.plan(step("001"), step("002"))
@@ -127,6 +158,16 @@ def test_a_stall_that_nobody_has_seen_to_stays_one(tmp_path: Path) -> None:  # O
     (yard.stage / "calls").unlink()
     assert "see to it and resume" in yard.objective("resume", code=4).out
     assert yard.calls() == []
+
+
+def test_what_had_to_wait_for_edits_is_reviewed_when_it_lands(tmp_path: Path) -> None:
+    yard = make_yard(tmp_path / "w")  # X-13, S-16
+    (yard.root / "001.txt").write_text("mine\n")
+    assert "waits for edits in the checkout" in yard.objective(TEXT, code=4).out
+    assert yard.calls("review") == []
+    (yard.root / "001.txt").unlink()
+    assert yard.objective("resume", "--json").json["state"] == "DONE"
+    assert (yard.calls("build"), len(yard.calls("review"))) == (["build 001"], 1)
 
 
 # -- an edited plan ---------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ddx.tracker.model import blockers_of, links_of, status_of
+from ddx.tracker.model import FINISHED, blockers_of, links_of, status_of
 from ddx.tracker.pending import PENDING, held_by_pending
 from ddx.tracker.queue import blocker, ready_for_execution
 from ddx.values import changed, value
@@ -44,6 +44,10 @@ class Beads:
             and task not in flying
             and not set(blockers_of(self.rows[task])).intersection(flying)
         ]
+
+    def is_over(self, task: str) -> bool:
+        """Nobody goes on with it as it is: finished, blocked, replaced or gone."""
+        return self.status(task) in ("", "blocked", *FINISHED) or self.is_replaced(task)
 
     def is_replaced(self, task: str) -> bool:
         return bool(links_of(self.rows.get(task, {}), "superseded-by"))

@@ -19,7 +19,7 @@ from ddx.execution.work import work_one
 from ddx.instants import seconds_between
 from ddx.text import listed
 from ddx.tracker.lifecycle import block
-from ddx.tracker.model import FINISHED, RUNNER, holder_of, text_of, texts_of
+from ddx.tracker.model import RUNNER, holder_of, text_of, texts_of
 from ddx.values import value
 from helix.desk import Agent
 from helix.objective.beads import find_freed, read_beads
@@ -92,8 +92,8 @@ class Building:
                 self._look()
                 if not self._flights:
                     self._session.rest_while_paused()
-                if not self._session.pause_asked():  # else what runs ends, and nothing begins
-                    self._go_on(pool)
+                if self._session.is_over or not self._session.pause_asked():
+                    self._go_on(pool)  # else what runs ends, and nothing begins
                 if self._flights:
                     self._settle_one()
                 elif self._halt is not None:
@@ -140,7 +140,7 @@ class Building:
                 self._ended(task, TaskResult.DELIVERED, told)
             elif beads.is_replaced(task):
                 self._failed(task, TaskResult.BLOCKED, "another bead replaces it", {})
-            elif status in ("", "blocked", *FINISHED):
+            elif beads.is_over(task):
                 reason = text_of(row, "blocked-reason") or f"it is {status or _GONE}"
                 self._failed(task, TaskResult.BLOCKED, reason, {})
 
@@ -318,11 +318,13 @@ class Building:
             self._orchestrator.transition(Event.ALL_COMPLETE)
             return
         beads = self._read()
+        if self._ready(beads) or any(map(beads.is_over, pending)):
+            return  # since the last look; there may have been a pause or a usage limit in between
         tasks = self._task_list(beads)
         stalls, stall = self._orchestrator.check_stalled(tasks)
         able = [str(task["id"]) for task in self._orchestrator.get_ready_tasks(tasks)]
         rests = [it for it in (self._rest_of(task, beads) for task in pending) if it]
-        if stalls:
+        if stalls and not rests:
             self._orchestrator.transition(Event.STALLED, stall)
         elif session.is_over:
             self._halt = session.interrupted()

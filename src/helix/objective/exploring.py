@@ -112,10 +112,12 @@ def _remembered(desk: Desk, objective: str, tell: Callable[[str], None]) -> Mapp
         with open_store(site.project) as store:
             embedder = embedder_of(site.project, desk.settings, clock=site.clock)
             question = Question(objective, limit=_MOST_MEMORIES)
-            hits = Recall(store, embedder).ask(question, now=site.clock.stamp()).hits
+            recalled = Recall(store, embedder).ask(question, now=site.clock.stamp())
     except (DdxError, OSError) as problem:  # trouble with memory never stops work
         tell(f"no memories for this objective: {problem}")
         return {}
+    if recalled.note:
+        tell(recalled.note)
     return {
         "memories": [
             {
@@ -124,7 +126,7 @@ def _remembered(desk: Desk, objective: str, tell: Callable[[str], None]) -> Mapp
                 "trigger": hit.memory.trigger,
                 "resolution": hit.memory.resolution,
             }
-            for hit in hits
+            for hit in recalled.hits
         ]
     }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ddx.errors import NotFound
-from ddx.execution.record import read_record
 from ddx.values import changed
+from helix.actions.unfiled import find_landing
 from helix.meter import FAULTS
 from helix.objective.session import Halt
 from helix.policy.trailers import Unreadable
@@ -39,11 +39,8 @@ class Reviews:
 
     def owe_if_landed(self, task: str, attempt: str) -> None:
         """For a task that ended without us: a person may have closed it with nothing to look at."""
-        try:
-            result = read_record(self._session.desk.site.project, attempt).result if attempt else {}
-        except NotFound:
-            return
-        if result.get("outcome") == "landed":
+        landing = find_landing(self._session.desk.site.project, attempt) if attempt else None
+        if landing is not None and landing.get("outcome") == "landed":
             self.owe(task, attempt)
 
     def pay(self) -> Halt | None:
