@@ -142,3 +142,20 @@ def test_a_run_goes_on_once_the_documents_agree_again(tmp_path: Path):  # I-5
     shop.commit("the second design gives way")
     assert f"{conflict} is closed: TD-001 and TD-002 agree again" in shop.drain(code=0).err
     assert shop.rows()[conflict]["status"] == "closed"
+
+
+def test_a_gap_that_the_project_wants_open_is_told_once_and_the_run_goes_on(tmp_path: Path):
+    design = f"{DESIGN}/technical-designs/TD-001-first-design.md"  # I-5, T-15
+    shop = staffed(make_shop(tmp_path / "w", {**SEED, design: "# D\n\n[[US-001, SD-404]]\n"}))
+    beads = shop.ask(CHANGE, "--autonomy", "high")["beads"]
+    (gap,) = (bead["id"] for bead in beads if bead["role"] == "gap")
+    shop.put({design: "# D\n\n[[US-001]]\n"})
+    shop.commit("without the name")
+    hook = shop.root / ".ddx/hooks/validate-bead-update"
+    hook.parent.mkdir()
+    hook.write_text("#!/bin/sh\ngrep kind:gap | grep -q closing_commit && exit 1\nexit 0\n")
+    hook.chmod(0o755)
+    told = shop.drain(code=None)
+    assert told.err.count(f"{gap} stays open: validate-bead-update rejects {gap}") == 1
+    assert len(landed(shop)) > 1
+    assert shop.rows()[gap]["status"] == "open"

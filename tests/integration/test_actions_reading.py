@@ -596,6 +596,16 @@ def test_a_converged_polish_changes_splits_and_merges_and_notes_what_it_saw(shop
     assert SEEN not in shop.row("sh-c")
 
 
+def test_a_follow_up_that_is_known_already_leaves_the_queue_as_it_was(shop):  # S-13, A-7
+    shop.file(task("sh-a"))
+    text = 'FOLLOW_UP: {"title": "Tidy the cart", "acceptance": "`true` passes"}\n'
+    file_follow_ups(shop.desk, text, origin="sh-a", once="20260102T030405-000001")
+    state = state_hash(shop.site, shop.scope())
+    again = file_follow_ups(shop.desk, text, origin="sh-a", once="20260102T030406-000002")
+    assert (again.has_changed, len(again.referenced)) == (False, 1)
+    assert state_hash(shop.site, shop.scope()) == state
+
+
 def test_a_polish_with_nothing_to_do_changes_nothing_but_what_it_saw(shop):  # S-13
     shop.document("FEAT-001", "A cart.")
     shop.file(task("sh-a", **{"spec-id": "FEAT-001"}))

@@ -35,7 +35,7 @@ def shop(tmp_path: Path) -> Shop:
 
 
 def escalations(shop: Shop) -> list[dict[str, Any]]:
-    return [row for row in shop.rows().values() if "kind:escalation" in row["labels"]]
+    return [row for row in shop.rows().values() if "kind:escalation" in row.get("labels", ())]
 
 
 def escalation(shop: Shop) -> dict[str, Any]:
@@ -86,6 +86,40 @@ def test_what_a_person_has_taken_up_is_theirs_to_close(shop: Shop, words):
     mend(shop)
     shop.ask(OTHER)
     assert escalation(shop) == before
+
+
+@pytest.mark.parametrize("how", ["child", "dependency"])
+def test_one_that_other_beads_keep_open_stops_nobody(shop: Shop, how: str):
+    row = escalation(shop)
+    words = ("--parent", row["id"]) if how == "child" else ()
+    other = shop.ddx("create", "Ask the auditor", "--acceptance", "- `true` passes", *words).id
+    if how == "dependency":
+        shop.ddx("dep", "add", row["id"], other)
+    mend(shop)
+    remarks = shop.ask(OTHER)["remarks"]
+    assert escalation(shop)["status"] == "open"
+    assert any(said.startswith(f"{row['id']} stays open: ") for said in remarks)
+    shop.ddx("close", other)
+    shop.ask(OTHER)
+    assert escalation(shop)["status"] == "closed"
+
+
+def test_one_that_the_project_wants_open_is_told_of_and_stops_nobody(shop: Shop):  # T-15
+    hook = shop.root / ".ddx/hooks/validate-bead-update"
+    hook.parent.mkdir()
+    hook.write_text(
+        "#!/bin/sh\ngrep -q kind:escalation || exit 0\necho people close it >&2\nexit 1\n"
+    )
+    hook.chmod(0o755)
+    mend(shop)
+    remarks = shop.ask(OTHER)["remarks"]
+    row = escalation(shop)
+    assert row["status"] == "open"
+    said = f"{row['id']} stays open: validate-bead-update rejects {row['id']}: people close it"
+    assert said in remarks
+    hook.unlink()
+    shop.ask(OTHER)
+    assert escalation(shop)["status"] == "closed"
 
 
 def test_how_urgent_somebody_finds_it_changes_nothing_of_what_it_says(shop: Shop):

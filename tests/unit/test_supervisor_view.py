@@ -11,6 +11,7 @@ from benchmarks.generate import encode
 from tests.support.tracker import LONG_AGO_NS, bead, edge
 
 from ddx.execution.model import Limits
+from ddx.execution.orders import Orders
 from ddx.execution.work import Site
 from ddx.masking import Masker
 from ddx.settings import read_settings
@@ -20,10 +21,16 @@ from ddx.tracker.store import Tracker
 from helix.actions.scope import Kind, Scope
 from helix.actions.upstream import SEEN
 from helix.desk import Agent, Desk
-from helix.policy.model import View
+from helix.meter import Meter
+from helix.policy.model import Rules, View
 from helix.prompts import Pages
 from helix.settings import HelixSettings
+from helix.slider import Slider
 from helix.supervisor import bookkeeping
+from helix.supervisor.blockers import Blocker
+from helix.supervisor.journal import Journal, Mode
+from helix.supervisor.run import Plan, Run
+from helix.supervisor.state import RunState, StateFile
 from helix.supervisor.view import Look, read_view
 
 REPO = Scope("repo", Kind.REPO)
@@ -46,9 +53,10 @@ class Scene:
             project, settings, tracker, clock, Masker({}), StopRequest(), lambda happening: None
         )
 
-    def look(self, **words: Any) -> Look:
+    @property
+    def desk(self) -> Desk:
         agent = Agent("stub")
-        desk = Desk(
+        return Desk(
             self.site,
             HelixSettings({}, {}),
             Pages("", ""),
@@ -57,7 +65,9 @@ class Scene:
             Limits(),
             on_call=lambda action, reply: None,
         )
-        return Look(desk, REPO, **words)
+
+    def look(self, **words: Any) -> Look:
+        return Look(self.desk, REPO, **words)
 
     def view(self, **words: Any) -> View:
         return read_view(self.look(**words), state="s")
@@ -68,6 +78,24 @@ class Scene:
 
 def ready(view: View) -> list[str]:
     return [found.id for found in view.ready]
+
+
+def test_worn_out_is_what_only_other_beads_keep_from_one_more_attempt(tmp_path: Path) -> None:
+    def waiting(bead_id: str, **more: Any) -> dict[str, Any]:  # S-10
+        return bead(bead_id, attempts=3, dependencies=[edge(bead_id, "a-0")], **more)
+
+    scene = Scene(
+        tmp_path,
+        bead("a-0", attempts=2),
+        bead("a-1", attempts=3),
+        waiting("a-2"),
+        waiting("a-3", status="blocked"),
+        waiting("a-4", status="in_progress"),
+        waiting("a-5", **{"execution-eligible": False}),
+        waiting("a-6", **{"retry-after": "2027-01-01T00:00:00Z"}),
+        waiting("a-7", acceptance=""),
+    )
+    assert [found.id for found in scene.look().worn_out(3)] == ["a-1", "a-2"]
 
 
 def test_only_what_may_be_handed_out_is_ready(tmp_path: Path) -> None:  # T-16, S-5, X-20
@@ -265,3 +293,38 @@ def _put(row: dict[str, Any]) -> Any:
     from ddx.tracker.working import Changes
 
     return Changes({row["id"]: row})
+
+
+# -- what a run tells while others work ------------------------------------------------------
+
+
+def test_a_bead_that_is_taken_up_while_an_attempt_writes_the_state_breaks_nothing(
+    tmp_path: Path,
+) -> None:  # S-24: attempts write it, from threads of their own
+    class Passing(Blocker):
+        """The loop's thread takes up another bead just while this one is written."""
+
+        def as_row(self) -> dict[str, Any]:
+            run.take_up(["a-2"])
+            return super().as_row()
+
+    scene = Scene(tmp_path, bead("a-1"), bead("a-2"))
+    clock, orders = scene.site.clock, Orders("stub")
+    journal = Journal(
+        str(scene.root), clock=clock, masker=Masker({}), tell=lambda sentence: None, mode=Mode.PLAIN
+    )
+    run = Run(
+        scene.desk,
+        Plan(Rules(), orders, Slider({}, {})),
+        journal=journal,
+        meter=Meter(orders, clock),
+        state=StateFile(scene.site.project, clock, RunState("j", 1, started_at=clock.stamp())),
+        open_site=lambda: scene.site,
+        scope=REPO,
+    )
+    run.blockers["a-1"] = Passing("a-1", "Do a-1", "it drifted")
+    run.blockers["a-2"] = Blocker("a-2", "Do a-2", "it drifted")
+    run.write()
+    run.write()
+    assert [row["bead"] for row in run.state.now.blockers] == ["a-1"]
+    journal.close()

@@ -116,10 +116,16 @@ def _own_index() -> Iterator[str]:
 
 def _remove_those_of_the_dead() -> None:
     """A landing that was killed while it mended is mended again, so this runs soon after."""
-    for entry in os.scandir(gettempdir()):
-        pid = entry.name.removeprefix(_OURS).partition("-")[0]
-        if entry.name.startswith(_OURS) and pid.isdecimal() and not is_alive(int(pid)):
-            shutil.rmtree(entry.path, ignore_errors=True)  # another user's cannot be removed
+    folder = gettempdir()
+    try:
+        names = os.listdir(folder)
+    except PermissionError:  # one may be made there all the same
+        return
+    for name in names:
+        pid = name.removeprefix(_OURS).partition("-")[0]
+        if name.startswith(_OURS) and pid.isdecimal() and not is_alive(int(pid)):
+            path = os.path.join(folder, name)
+            shutil.rmtree(path, ignore_errors=True)  # another user's cannot be removed
 
 
 def _is_cut_short(worktree: Worktree, path: str, new: str) -> bool:

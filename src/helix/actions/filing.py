@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from helix.policy.review import Finding, Reopened
 
 FILED_KEY = "drafts-filed"
-"""On the bead of a pass: the attempt whose drafts were filed last."""
+"""On the bead of an attempt: the last one whose work for later was filed."""
 
 _DEPTH = "review-depth:"
 _BROUGHT_UP = frozenset({LABEL, FINDING_LABEL})

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ddx.errors import Refused
 from ddx.git import changed_since, commit_id
 from ddx.graph.model import ERROR
 from ddx.text import listed
 from ddx.tracker.codec import decode
 from ddx.tracker.lifecycle import Ending, close
 from ddx.tracker.model import FINISHED, RUNNER, labels_of, links_of, text_of, texts_of
+from ddx.tracker.working import Changes
 from ddx.values import value
 from helix.actions.requests import BASIS, CONFLICT, PART_KEY, SHARED, said_by
-from helix.actions.series import Series
 from helix.policy.conflicts import REQUEST as BY_REQUEST
 from helix.policy.conflicts import Clash, find_conflicts, statement_of_request
 from helix.policy.open_parts import CONFLICT_REQUEST, gap_key
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ddx.tracker.model import Row
     from ddx.tracker.snapshot import Snapshot
     from ddx.tracker.store import Tracker
-    from ddx.tracker.working import Changes
 
 _KINDS = frozenset({f"kind:{ESCALATION}", f"kind:{GAP}"})
 _HELD_BACK = "; what it held back is filed once its request is given again"
@@ -41,10 +41,15 @@ _HELD_BACK = "; what it held back is filed once its request is given again"
 
 @value
 class Reconciled:
-    """A bead that was closed, and why, in words for a person."""
+    """A bead that was closed, or could not be, and why, in words for a person."""
 
     bead: str
     reason: str
+    is_closed: bool = True
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.bead} {'is closed' if self.is_closed else 'stays open'}: {self.reason}"
 
 
 @value
@@ -71,29 +76,32 @@ def close_settled(project: Project, tracker: Tracker, graph: Graph) -> tuple[Rec
     commit = commit_id(project.root, "HEAD") if over else ""
     edited = frozenset(changed_since(project.root, commit)) if commit else frozenset()
     proven = [it for it in over if commit and edited.isdisjoint(it.rests_on)]
-    if not proven:
-        return ()
-    done: list[Reconciled] = []
+    return tuple(filter(None, (_close(tracker, graph, it, commit) for it in proven)))
+
+
+def _close(tracker: Tracker, graph: Graph, over: _Over, commit: str) -> Reconciled | None:
+    """None: somebody was there just now, or it has only been put in other words."""
+    bead_id = text_of(over.row, "id")
+    done: Reconciled | None = None
 
     def decide(snapshot: Snapshot, now: str) -> Changes:
-        done.clear()
-        series = Series(snapshot, now=now)
-        told = dict(_told(snapshot))
-        for it in proven:
-            bead_id = text_of(it.row, "id")
-            others = {key: bead for key, bead in told.items() if bead != bead_id}
-            if snapshot.find(bead_id) != it.row or not it.left <= others.keys():
-                continue  # somebody was there just now, or it has only been put in other words
-            rest = listed(sorted(others[key] for key in it.left))
-            reason = f"{it.reason} about this; {rest} tells the rest" if rest else it.reason
-            ending = Ending(reason, commit, evidence=_evidence(graph, it.places))
-            series.add(close(series, bead_id, ending, actor=RUNNER, now=now))
-            is_physics = f"{CONFLICT}{Clash.PHYSICS}" in labels_of(it.row)
-            done.append(Reconciled(bead_id, reason + (_HELD_BACK if is_physics else "")))
-        return series.changes()
+        nonlocal done
+        done = None
+        others = {key: bead for key, bead in _told(snapshot) if bead != bead_id}
+        if snapshot.find(bead_id) != over.row or not over.left <= others.keys():
+            return Changes({})
+        rest = listed(sorted(others[key] for key in over.left))
+        reason = f"{over.reason} about this; {rest} tells the rest" if rest else over.reason
+        is_physics = f"{CONFLICT}{Clash.PHYSICS}" in labels_of(over.row)
+        done = Reconciled(bead_id, reason + (_HELD_BACK if is_physics else ""))
+        ending = Ending(reason, commit, evidence=_evidence(graph, over.places))
+        return close(snapshot, bead_id, ending, actor=RUNNER, now=now)
 
-    tracker.change(decide)
-    return tuple(done)
+    try:
+        tracker.change(decide)
+    except Refused as problem:  # other beads come first, or the project's own say is against it
+        return Reconciled(bead_id, problem.message, is_closed=False)
+    return done
 
 
 def _untouched(snapshot: Snapshot) -> Iterator[Row]:

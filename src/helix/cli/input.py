@@ -221,8 +221,7 @@ def _reconciled(place: Place) -> list[str]:
     from helix.actions.reconciling import close_settled
 
     graph = load_graph(place.project, place.settings.document_roots, clock=place.clock)
-    settled = close_settled(place.project, place.tracker, graph)
-    return [f"{it.bead} is closed: {it.reason}" for it in settled]
+    return [it.sentence for it in close_settled(place.project, place.tracker, graph)]
 
 
 def _advice(orders: Orders, wish: Wish, case: Case) -> Advice:

@@ -7,7 +7,7 @@ from ddx.tracker.model import CLAIM_KEYS
 PASSING = frozenset(
     {
         *("updated_at", "events", "owner", "attempts", "retry-after", "blocked-basis"),
-        *("polished-upstream", "speculation-basis", "intake-basis"),
+        *("polished-upstream", "speculation-basis", "intake-basis", "drafts-filed"),
         *CLAIM_KEYS,
     }
 )

@@ -123,6 +123,8 @@ def _review_attempt(run: Run, decision: Decision) -> RunEnd | None:
         run.journal.note("review", attempt=attempt, verdict="lost")
         run.progress = steps.forgo_review(run.progress)
         reviews.forget(run.site.project, attempt)
+        if flight := run.landed.pop(attempt, None):
+            told(run, flight, "NOT REVIEWED", reason=problem.message)
         return None
     run.journal.note("review", attempt=attempt, verdict=type(seen.verdict).__name__.lower())
     run.journal.remark(f"{', '.join(seen.beads)}: {seen.sentence}")

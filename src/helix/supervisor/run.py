@@ -111,6 +111,8 @@ class Run:
         self.landed: dict[str, Flight] = {}
         """Attempts of this run that wait for their review."""
         self.blockers: dict[str, Blocker] = {}
+        self.unclosed: dict[str, str] = {}
+        """Beads that are over and could not be closed, and why: said at the first look only."""
         self.spent_s: dict[str, float] = {}
         self._memory: Memory = {}
         self.context = ""
@@ -239,7 +241,7 @@ class Run:
 
     def _fields(self) -> dict[str, Any]:
         progress, usage = self.progress, self.meter.usage
-        flights = list(self.flights.values())
+        flights, blockers = list(self.flights.values()), list(self.blockers.values())
         return {
             "phase": self._doing or ("building" if flights else "between cycles"),
             "current_bead": flights[0].ids[0] if flights else "",
@@ -248,12 +250,12 @@ class Run:
             "attempted_cycles": progress.attempted,
             "completed_cycles": progress.completed,
             "harness_faults": progress.harness_faults,
-            "skipped": {it.bead: it.reason for it in self.blockers.values() if not it.is_blocked},
+            "skipped": {it.bead: it.reason for it in blockers if not it.is_blocked},
             "total_tokens": usage.tokens,
             "total_cost_usd": usage.cost_usd,
             "pending_review": progress.pending_review,
             "owed_reviews": progress.owed_reviews,
-            "blockers": tuple(it.as_row() for it in self.blockers.values()),
+            "blockers": tuple(it.as_row() for it in blockers),
             "attempts": tuple(
                 {"attempt": it.policy.attempt, "beads": list(it.ids), "since": it.began_at}
                 for it in flights

@@ -35,9 +35,11 @@ def look_again(run: Run) -> Look:
             run.journal.note("proposed", bead=one.bead, reason=one.reason)
     over = close_settled(look.site.project, look.site.tracker, look.graph)
     for it in over:
-        run.journal.say(f"{it.bead} is closed: {it.reason}")
-        run.journal.note("settled", bead=it.bead, reason=it.reason)
-    return run.look() if reopened or settled or over else look
+        if it.is_closed or run.unclosed.get(it.bead) != it.reason:
+            run.journal.say(it.sentence)
+            run.journal.note("settled", bead=it.bead, reason=it.reason, closed=it.is_closed)
+    run.unclosed = {it.bead: it.reason for it in over if not it.is_closed}
+    return run.look() if reopened or settled or any(it.is_closed for it in over) else look
 
 
 def take_over_landed(run: Run) -> None:

@@ -26,7 +26,14 @@ from ddx.tracker.model import (
     texts_of,
 )
 from ddx.tracker.pending import PENDING, held_by_pending
-from ddx.tracker.queue import Blocker, Surroundings, blocker, ready_for_execution, unfinished
+from ddx.tracker.queue import (
+    Blocker,
+    Surroundings,
+    blocker,
+    blockers,
+    ready_for_execution,
+    unfinished,
+)
 from ddx.values import changed
 from helix.actions.upstream import Upstream
 from helix.policy.model import Candidate, Cooling, Gap, Intent, Request, View
@@ -169,11 +176,8 @@ class Look:
         return [
             bead
             for bead in tried
-            if bead.id not in self.around.held
-            and (
-                (held := blocker(columns, columns.place[bead.id], self.around)) is None
-                or held.kind == "dependency"
-            )
+            if {it.kind for it in blockers(columns, columns.place[bead.id], self.around)}
+            <= {"dependency"}
         ]
 
     def epics(self) -> list[str]:
