@@ -257,7 +257,8 @@ def test_without_an_embedder_everything_goes_by_words_and_health_says_so(tmp_pat
     assert "embedder: none; recall goes by words alone" in health.stdout
 
 
-def test_what_is_imported_is_embedded_at_once_so_that_no_question_waits_for_it(shop):  # M-5
+def test_what_is_imported_is_embedded_at_once_so_that_no_question_waits_for_it(tmp_path):  # M-5
+    shop = Repository(tmp_path)
     lines = [
         {"type": "pattern", "trigger": f"case {word} of the import", "resolution": f"Mend {word}"}
         for word in ("alpha", "beta", "gamma")

@@ -266,6 +266,17 @@ def test_a_question_waits_a_second_and_its_likely_answers_are_embedded_first(tmp
         assert recalled.note == f"{left} memories wait to be embedded and may have been missed"
 
 
+def test_the_next_question_goes_on_with_what_the_last_one_left(tmp_path):  # M-5
+    with Bench(tmp_path) as bench:
+        for number in range(12):
+            bench.keep(f"filler {number} about weather and rain", f"take umbrella {number}")
+        recall = Recall(bench.store, SlowEmbedder(bench.clock), clock=bench.clock)
+        notes = [recall.ask(Question("weather"), now=bench.now).note for _ in range(3)]
+        assert [note[:2].strip() for note in notes] == ["4", "", ""]
+        with bench.store.reading() as db:
+            assert count_waiting(db, WordEmbedder()) == 0
+
+
 def test_who_watches_waits_until_all_are_embedded(tmp_path):  # M-5
     with Bench(tmp_path) as bench:
         for number in range(40):

@@ -305,24 +305,27 @@ def test_three_fields_are_enough_and_every_bad_line_is_named(bench):  # M-7
 
 
 @pytest.mark.parametrize(
-    "said",
+    ("said", "why"),
     [
-        {"from": []},
-        {"from": None},
-        {"to": "\ud800"},
-        {"relation": []},
-        {"weight": -1},
-        {"weight": 10**400},
-        {"weight": "heavy"},
+        ({"from": []}, "from one name to another"),
+        ({"from": None}, "from one name to another"),
+        ({"to": "\ud800"}, "from one name to another"),
+        ({"relation": []}, "one of co_occurs, causes"),
+        ({"relation": "related"}, "one of co_occurs, causes"),
+        ({"weight": -1}, "weight above 0"),
+        ({"weight": 10**400}, "weight above 0"),
+        ({"weight": "heavy"}, "weight above 0"),
     ],
 )
-def test_an_edge_that_cannot_be_is_named_and_nothing_else_is_lost(bench, said):  # M-7
+def test_an_edge_that_cannot_be_is_named_and_nothing_else_is_lost(bench, said, why):  # M-7
     name = "the-login-test-fails"
     edge = json.dumps({"from": name, "to": "a-second-one", "relation": "similar", **said})
     memory = '{"type": "failure", "trigger": "the login test fails", "resolution": "Wait"}'
     done = import_rows(bench.store, f"{edge}\n{memory}", MASKER, where="f", now=bench.now)
     assert (done.added, done.edges) == ((name,), 0)
-    assert [line.number for line in done.rejected] == [1]
+    (line,) = done.rejected
+    assert line.number == 1
+    assert why in line.reason
     assert edges(bench) == set()
 
 

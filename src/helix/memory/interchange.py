@@ -84,12 +84,14 @@ def edge_row(edge: Edge) -> dict[str, Any]:
 
 
 def edge_of(row: dict[str, Any]) -> Edge:
-    """The edge of a row; KeyError, TypeError or ValueError if it is none."""
+    """The edge of a row; KeyError, or ValueError that says why, if it is none."""
     ends, weight = (row["from"], row["to"]), _count(row.get("weight", 1.0))
     if not all(isinstance(name, str) and name.isprintable() for name in ends):
         raise ValueError("an edge leads from one name to another")
     if not weight:
         raise ValueError("an edge has a weight above 0")
+    if row["relation"] not in tuple(Relation):
+        raise ValueError(f"the relation of an edge is one of {', '.join(Relation)}")
     return Edge(*ends, Relation(row["relation"]), weight)
 
 
@@ -181,8 +183,10 @@ def _related(
     """Why the edge cannot be, and whether it is new."""
     try:
         edge = edge_of(row)
-    except (KeyError, TypeError, ValueError):
+    except KeyError:
         return "not an edge: it needs from, to and relation", False
+    except ValueError as problem:
+        return str(problem), False
     edge = changed(
         edge,
         source=names.get(edge.source, edge.source),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from unicodedata import category, normalize
 from urllib.parse import unquote
 
+from helix.memory.model import slug_of
 from helix.memory.suspicious import ELSEWHERE, SECRETS, SUSPICIOUS
 from helix.policy.trailers import trailer_lines
 
@@ -45,9 +46,13 @@ _SENTENCE = re.compile(r"[.!?\n\u3002\uff01\uff1f]+")
 _SECRET = re.compile("|".join(SECRETS))
 
 
-def suspicion(draft: Draft, masker: Masker) -> str:
-    """Why a person must look at it first; empty if nothing is wrong with it."""
-    text = f"{draft.trigger}\n{draft.resolution}\n{draft.source}"
+def suspicion(draft: Draft, masker: Masker, *, like: str = "") -> str:
+    """Why a person must look at it first; empty if nothing is wrong with it.
+
+    The name that is wished for it is judged too: agents see it beside the memory.
+    """
+    name = slug_of(like) if like else ""
+    text = f"{draft.trigger}\n{draft.resolution}\n{draft.source}\n{name}"
     if hidden := _hidden(text):
         return f"it holds a character that nobody sees: U+{ord(hidden):04X}"
     if without_secrets(text, masker) != text:

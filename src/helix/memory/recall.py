@@ -131,6 +131,8 @@ class Recall:
             matrix = self._current(db, embedder)
             similar = _similarities(matrix, asked, bm25_scores(db, terms), embedder.calibration)
             hits = _answer(db, question, similar, embedder.calibration, now=now)
+        if note:  # rows wait: the next question goes on with them
+            self._matrix = None
         return Recalled(hits, terms, embedder.id, note)
 
     def _embed_waiting(self, embedder: Embedder, terms: tuple[str, ...]) -> str:

@@ -76,7 +76,7 @@ def store_memory(
     """Added under a name of its own, merged into what says the same, or rejected with a reason."""
     if reason := rejection(draft):
         return Rejected(reason)
-    if reason := suspicion(draft, wits.masker):
+    if reason := suspicion(draft, wits.masker, like=like):
         hold(store, draft, reason, wits.masker, now=now)
         return Rejected(f"held back for a person to look at: {reason}", is_held=True)
     return admit(store, draft, wits, now=now, like=like, past=past)

@@ -12,9 +12,7 @@ _KEYS = (
     r"(?:(?:\w*_)?(?:secrets?|credentials?|passwords?|tokens?|api[ _-]?keys?)|private keys?|"
     r"\.env|\.ssh|id_rsa|\.netrc)"
 )
-_KEY_FILE = (
-    r"\S{0,100}(?:\.env\b|\.ssh/|id_(?:rsa|ed25519)|\.netrc|credentials\b|/etc/(?:passwd|shadow))"
-)
+_KEY_FILE = r"(?:\.env\b|\.ssh/|id_(?:rsa|ed25519)|\.netrc|credentials\b|/etc/(?:passwd|shadow))"
 _KEY_VARIABLE = r"\$\{?\w*(?:secret|token|key|passw)\w*"
 _IGNORING = (
     r"(?:ignore|disregard|forget|"
@@ -23,6 +21,8 @@ _IGNORING = (
 _PEOPLE = r"(?:users?|operator|reviewer|maintainer|human|people|anyone|anybody)"
 _NEVER = r"(?:do\W+not|don\W?t|never|without)"
 _SHELL = r"(?:(?:ba|z|da)?sh|(?:python3?|perl|ruby|node)(?!\s+-[a-z]*[cem]))\b"
+_LINE = r"^[^\S\n]*"
+"""A line's beginning; were newlines to count as its space, a few thousand would take seconds."""
 _UP_TO_3, _UP_TO_8 = r"(?:\W+\w+){0,3}?\W+", r"(?:\W+\w+){0,8}?\W+"
 
 SUSPICIOUS = {
@@ -99,12 +99,12 @@ SUSPICIOUS = {
         r"</?(?:system|assistant)(?:[-_]\w+)?(?:\s[^>\n]{0,80})?>",
         r"</?(?:tool[-_](?:call|use|result)s?|function[-_](?:call|result)s?|invoke)\b[^>\n]{0,80}>",
         r"</?(?:instructions?|important|important[-_]instructions?)>",
-        r"^\s*(?:#+\s*)?(?:system|assistant|human)\s*:",
+        rf"{_LINE}(?:#+\s*)?(?:system|assistant|human)\s*:",
         r"\b(?:begin|start|end)\W+(?:of\W+)?(?:the\W+)?system\W+(?:prompt|message)\b",
     ),
     "it hides words in a comment": (
-        r"<!--\W*(?:\w[^\s<>]*\s+){4,40}?[^<>]{0,400}-->",
-        r"^\s*\[[^\]\n]{1,20}\]:\s*(?:#|<>)\s*[(\"'](?:\S+\s+){4}",
+        r"<!--(?:(?!<!--)\W)*(?:\w[^\s<>]*\s+){4,40}?[^<>]{0,400}-->",
+        rf"{_LINE}\[[^\]\n]{{1,20}}\]:\s*(?:#|<>)\s*[(\"'](?:\S+\s+){{4}}",
     ),
     "it switches off what guards the agent": (
         r"--dangerously-\w+",
@@ -119,9 +119,9 @@ SUSPICIOUS = {
         ),
         rf"https?://[^\s)\"']{{0,200}}[?&/=]{_KEY_VARIABLE}",
         r"!\[[^\]\n]{0,80}\]\(\s*https?://[^\s)]{0,100}[?&][^\s)]{0,100}(?:\$|\{)",
-        rf"\b(?:curl|wget)\b[^\n]{{0,200}}(?:@|--post-file[ =]|-T ){_KEY_FILE}",
+        rf"\b(?:curl|wget)\b[^\n]{{0,200}}(?:@|--post-file[ =]|-T )\S{{0,100}}{_KEY_FILE}",
         r"\b(?:curl|wget)\b[^\n]{0,200}\$\((?:env|printenv|set|cat)\b",
-        rf"\b(?:cat|tar|zip)\b[^\n|]{{0,80}}{_KEY_FILE}[^\n|]{{0,80}}\|[^\n]{{0,80}}\b(?:curl|wget|nc)\b",
+        rf"\b(?:cat|tar|zip)\b[^\n|]{{0,180}}{_KEY_FILE}[^\n|]{{0,80}}\|[^\n]{{0,80}}\b(?:curl|wget|nc)\b",
     ),
     "it runs what it has just fetched": (
         rf"\b(?:curl|wget)\s+[^\s|][^\n|]{{0,300}}\|\s*(?:sudo\s+)?{_SHELL}",

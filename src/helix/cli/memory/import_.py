@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ddx.console.screen import answer, say
 from ddx.console.spec import JSON, Argument, Command
-from ddx.errors import CorruptFile, NotFound, Refused
+from ddx.errors import Busy, CorruptFile, NotFound, Refused
 from ddx.text import counted
 from helix.cli.memory.session import Session, open_session, tell, tell_progress
 
@@ -61,7 +61,7 @@ def _embed(session: Session, embedder: Embedder | Absent) -> None:
         return
     try:
         embed_waiting(session.store, embedder, progress=tell_progress)
-    except EmbedderFailed as problem:
+    except (EmbedderFailed, Busy) as problem:
         tell(f"imported, but not embedded yet: {problem.message}")
 
 
