@@ -14,9 +14,11 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from queue import SimpleQueue
+from tempfile import TemporaryFile
 from threading import Thread
 from typing import IO, Any, get_args, get_origin, get_type_hints
 
@@ -28,6 +30,7 @@ from helix.mcp import INSTRUCTIONS, TOOLS
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Of the protocol, as the server would agree to them; any other one waits for the server's word."""
 FAILED = -32603
+STDERR = 2
 TYPES: dict[Any, dict[str, Any]] = {str: {"type": "string"}, int: {"type": "integer"}}
 
 Message = dict[str, Any]
@@ -114,19 +117,27 @@ def _schema(hint: Any) -> Message:
 
 
 def _set_up(helix: str) -> SetUp:
-    """Any command of a clone does it; its words are the client's log."""
-    done = subprocess.run(
-        [helix, "--version"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    sys.stderr.write(done.stderr)
-    sys.stderr.flush()
-    return SetUp("" if done.returncode == 0 else done.stderr.strip() or "the set-up failed")
+    """Any command of a clone does it; its words are the client's log.
+
+    They go through a file, not a pipe: a set-up that outlives its client must not trip over them.
+    """
+    try:
+        with TemporaryFile() as log:
+            done = subprocess.run(
+                [helix, "--version"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                check=False,
+            )
+            log.seek(0)
+            said = log.read()
+    except OSError as problem:
+        return SetUp(str(problem))
+    with suppress(OSError):  # nobody may be listening there
+        os.write(STDERR, said)
+    complaint = said.decode(errors="replace").strip() or "the set-up failed"
+    return SetUp("" if done.returncode == 0 else complaint)
 
 
 def _hand_over(argv: list[str], greeted: bytes, held: list[bytes], heard: Heard) -> int:
@@ -141,17 +152,16 @@ def _hand_over(argv: list[str], greeted: bytes, held: list[bytes], heard: Heard)
     if greeted:  # it has its answer
         _pass_on(greeted, server.stdin)
         server.stdout.readline()
-    for line in held:
-        _pass_on(line, server.stdin)
 
     def speak(line: bytes | HungUp) -> None:
         if isinstance(line, HungUp):
             heard.put(line)
-        else:
+            return
+        with suppress(BrokenPipeError):  # the client is gone, and the server must not wait for us
             _say(line)
 
     _aside(_listen, server.stdout, speak)
-    for line in _lines(heard):
+    for line in chain(held, _lines(heard)):
         _pass_on(line, server.stdin)
     server.stdin.close()
     return server.wait()
@@ -181,7 +191,7 @@ def _read(line: bytes) -> Message:
     """The message; a line that is none is left to the server to complain about."""
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -208,7 +218,12 @@ def _aside(work: Callable[..., None], *given: Any) -> None:
 
 
 if __name__ == "__main__":
+    if sys.stderr is None:  # closed: else a pipe of ours would get its number
+        os.set_inheritable(os.open(os.devnull, os.O_WRONLY), True)
     try:
-        sys.exit(main(sys.argv[1]))
+        code = main(sys.argv[1])
     except BrokenPipeError:  # whoever it was, the conversation is over
-        sys.exit(1)
+        code = 1
+    except KeyboardInterrupt:
+        code = 130
+    os._exit(code)  # where one of our threads still reads stdin, Python would not end but crash

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +18,7 @@ from typing import Any
 import pytest
 from scripts.greeter import VERSIONS, answer
 from tests.support.plugin import copy_plugin
-from tests.support.tracker import ROOT
+from tests.support.tracker import ROOT, wait_for
 
 mcp_server = pytest.importorskip("mcp.server.mcpserver", reason="the MCP SDK is not installed")
 
@@ -25,6 +27,7 @@ from helix.mcp import TOOLS  # noqa: E402
 LIMIT_S = 60
 VERSION = VERSIONS[-1]
 PRETEND_UV = """#!/bin/sh
+touch "$HOME/begun"
 until [ -e "$HOME/go-on" ]; do sleep 0.05; done
 if [ -e "$HOME/no-network" ]; then echo 'the index does not answer'; exit 1; fi
 for folder in "${{4%/bin/python}}"/lib/python3*/site-packages; do
@@ -49,6 +52,14 @@ class Clone:
         subprocess.run(["git", "init", "-q", str(self.shop)], check=True, timeout=LIMIT_S)
         self.launcher = copy_plugin(folder / "clone") / "bin/helix"
 
+    @property
+    def has_begun(self) -> bool:
+        return (self.home / "begun").exists()
+
+    @property
+    def is_set_up(self) -> bool:
+        return (self.launcher.parent.parent / ".venv/.ready").exists()
+
     def lets_the_set_up_end(self, *, well: bool = True) -> None:
         if not well:
             (self.home / "no-network").touch()
@@ -58,9 +69,9 @@ class Clone:
 class Conversation:
     """One client and the server of a clone, line by line."""
 
-    def __init__(self, clone: Clone) -> None:
+    def __init__(self, clone: Clone, *argv: str) -> None:
         self._server = subprocess.Popen(
-            [clone.launcher, "mcp"],
+            argv or [clone.launcher, "mcp"],
             cwd=clone.shop,
             env={
                 "HOME": str(clone.home),
@@ -72,6 +83,7 @@ class Conversation:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            start_new_session=True,
         )
         self._asked = 0
 
@@ -81,8 +93,11 @@ class Conversation:
         return self._asked
 
     def says(self, **message: Any) -> None:
+        self.writes(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def writes(self, line: bytes) -> None:
         assert self._server.stdin
-        self._server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._server.stdin.write(line + b"\n")
         self._server.stdin.flush()
 
     def hears(self) -> dict[str, Any]:
@@ -101,6 +116,21 @@ class Conversation:
         _, said = self._server.communicate(timeout=LIMIT_S)
         assert b"Traceback" not in said, said
         return self._server.returncode
+
+    def presses_control_c(self) -> None:
+        os.killpg(self._server.pid, signal.SIGINT)
+
+    def loses_the_server(self) -> None:
+        """It alone is killed, not what greeted us."""
+        pid = self._server.pid
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+
+    def sees_it_end(self) -> tuple[int, bytes]:
+        """The exit code and what was logged, with our end of the line still open."""
+        assert self._server.stderr
+        code = self._server.wait(timeout=LIMIT_S)
+        return code, self._server.stderr.read()
 
     def ends(self) -> None:
         self._server.kill()
@@ -191,6 +221,61 @@ def test_a_version_that_we_do_not_know_is_left_to_the_server(
 
     assert client.hears()["result"]["serverInfo"]["name"] == "helix"
     assert client.hangs_up() == 0
+
+
+def test_a_set_up_goes_on_to_its_end_when_the_client_hangs_up(
+    clone: Clone, client: Conversation
+) -> None:
+    client.opens()
+    wait_for(lambda: clone.has_begun)
+    assert client.hangs_up() == 0
+    assert not clone.is_set_up
+
+    clone.lets_the_set_up_end()
+
+    wait_for(lambda: clone.is_set_up)
+
+
+def test_control_c_during_the_set_up_ends_it_without_a_word(client: Conversation) -> None:  # C-2
+    client.opens()
+    client.presses_control_c()
+    assert client.sees_it_end() == (130, b"")
+
+
+def test_a_server_that_dies_ends_the_conversation_without_a_crash(
+    clone: Clone, client: Conversation
+) -> None:
+    clone.lets_the_set_up_end()
+    client.opens()
+    client.asks("tools/call", name="status", arguments={})
+    client.hears()
+    client.loses_the_server()
+    code, said = client.sees_it_end()
+    assert (code, b"Fatal" in said) == (-signal.SIGKILL % 256, False), said
+
+
+def test_a_call_is_answered_where_nobody_keeps_the_log(clone: Clone) -> None:
+    clone.lets_the_set_up_end()
+    client = Conversation(clone, "/bin/sh", "-c", f"exec {clone.launcher} mcp 2>&-")
+    client.opens()
+    call = client.asks("tools/call", name="status", arguments={})
+    assert client.hears()["id"] == call
+    assert client.hangs_up() == 0
+
+
+def test_a_launcher_that_nobody_may_start_is_told_to_whoever_asks(clone: Clone) -> None:  # C-3
+    clone.launcher.chmod(0o644)
+    client = Conversation(clone, "/bin/sh", str(clone.launcher), "mcp")
+    client.opens()
+    client.asks("tools/call", name="status", arguments={})
+    assert "Permission denied" in client.hears()["error"]["message"]
+    assert client.hangs_up() == 1
+
+
+def test_a_line_that_is_nested_without_end_is_left_to_the_server(client: Conversation) -> None:
+    client.writes(b"[" * 100_000)
+    ping = client.asks("ping")
+    assert client.hears()["id"] == ping
 
 
 def test_what_it_says_of_the_tools_is_what_the_server_says() -> None:
