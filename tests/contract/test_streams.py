@@ -97,7 +97,13 @@ def test_an_answer_for_a_closed_stdout_goes_into_no_file(shop: Repository):
 
 @pytest.mark.parametrize(
     ("line", "code"),
-    [("ddx bead list", 0), ("ddx bead validate-ready", 1), ("ddx bead doctor", 1)],
+    [
+        ("ddx bead list", 0),
+        ("ddx bead validate-ready", 1),
+        ("ddx bead doctor", 1),
+        ("helix --help", 0),
+        ("helix help run", 0),
+    ],
 )
 def test_a_reader_that_went_away_changes_no_verdict(shop: Repository, line: str, code: int):
     reader, writer = os.pipe()

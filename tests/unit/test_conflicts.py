@@ -253,6 +253,13 @@ def test_thousands_of_statements_are_compared_in_seconds_and_the_result_is_bound
     assert len(found) == MOST_CONFLICTS
 
 
+def test_quotes_that_nobody_closes_are_read_in_no_time():
+    statements = [statement("TD-1", 6, "\u201c\t" * 290 + str(n)) for n in range(5)]
+    started = process_time()
+    find_conflicts(statements)
+    assert process_time() - started < 1
+
+
 def test_a_sentence_in_many_documents_is_told_once_for_each_of_them():
     same = [statement(f"TD-{n:03d}", 6, "Users must confirm their address.") for n in range(50)]
     found = find_conflicts(same)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +31,12 @@ def test_what_is_broken_fits_and_loses_no_letter(text: str, room: int) -> None:
     lines = wrapped(text, room)
     assert all(columns(line) <= room for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+def test_a_word_without_end_is_broken_in_no_time() -> None:
+    begun = process_time()
+    assert len(wrapped("é" * 60_000, 60)) == 1_000
+    assert process_time() - begun < 1
 
 
 def test_words_stay_whole_where_they_fit() -> None:

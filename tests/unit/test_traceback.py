@@ -94,6 +94,13 @@ def test_many_tests_are_found_in_a_large_tree_without_looking_at_every_file():
     assert time.perf_counter() - begun < 2
 
 
+def test_what_failing_tests_print_without_a_space_costs_no_time():
+    begun = time.process_time()
+    for n in range(100):
+        place(failed(f"x {n}", output="a" * 4_000))
+    assert time.process_time() - begun < 0.5
+
+
 def test_a_long_name_is_cut_and_stays_another_than_its_like():
     one, two = (place(failed("n" * 400 + end)).id for end in "ab")
     assert one != two and len(one) == len(two) == 300

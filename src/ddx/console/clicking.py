@@ -187,6 +187,7 @@ def _show_version(context: click.Context, option: click.Parameter, is_asked: boo
 
 def run_click(command: click.Command, program: str, words: Sequence[str]) -> int:
     """The same for a command that is known already."""
+    streams = sys.stdout, sys.stderr
     try:
         code = command.main(
             list(words), prog_name=program, standalone_mode=False, terminal_width=_narrow_width()
@@ -201,6 +202,11 @@ def run_click(command: click.Command, program: str, words: Sequence[str]) -> int
         raise KeyboardInterrupt from None
     except click.exceptions.Exit as ending:
         return ending.exit_code
+    except SystemExit:
+        if sys.stdout is streams[0]:
+            raise
+        sys.stdout, sys.stderr = streams  # click put others there, since the reader went away
+        raise BrokenPipeError from None
     return code if isinstance(code, int) else 0
 
 

@@ -36,11 +36,10 @@ def wrapped(text: str, room: int, *, breaks_words: bool = True) -> list[str]:
 
 def _pieces(word: str, room: int) -> list[str]:
     pieces = []
-    while columns(word) > room:
-        piece = _fitting(word, room) or word[:1]
-        pieces.append(piece)
-        word = word[len(piece) :]
-    return [*pieces, word]
+    while word:
+        pieces.append(_fitting(word, room) or word[:1])
+        word = word[len(pieces[-1]) :]
+    return pieces
 
 
 def _fitting(text: str, room: int) -> str:

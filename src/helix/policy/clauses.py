@@ -22,7 +22,7 @@ _MARKS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
 _LABEL = re.compile(
     r"^\W*(?:[a-z]{1,10}-?\d+(?:\.\d+)*|\d+(?:\.\d+)*)\s*[:.)\u2013\u2014-]\s+|(?<!\x02)\b[a-z]{2,10}-\d+\b"
 )
-_QUOTED = re.compile(r'"[^"]*\s[^"]*\s[^"]*"|“[^”]*\s[^”]*\s[^”]*”')
+_QUOTED = re.compile(r'"[^"\s]*\s[^"\s]*\s[^"]*"|“[^”\s]*\s[^”\s]*\s[^”]*”')
 _REASON = re.compile(
     r"[,(]? ?\b(?:because|so that|in order to|since|to (?:ensure|avoid|keep|prevent|make sure"
     r"|reduce|improve)|due to|as this|which means|for example|e\.g\.|i\.e\.)(?![\w]).*"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _CLASS_SUFFIXES = ("java", "kt", "kts", "scala", "groovy", "cs", "php", "swift")
 _SEPARATOR = "::"
-_PLACE = re.compile(r"([\w./@+-]{1,300}):(\d{1,7})")
+_PLACE = re.compile(r"(?<![\w./@+-])([\w./@+-]{1,300}):(\d{1,7})")
 """A line of a file, as stacks and compilers write it."""
 _MARK_LENGTH = 12
 
