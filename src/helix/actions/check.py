@@ -17,7 +17,6 @@ from ddx.text import cut, shown_on_one_line
 from ddx.tracker.codec import decode
 from ddx.tracker.model import (
     FINISHED,
-    labels_of,
     link_of,
     status_of,
     text_of,
@@ -29,7 +28,7 @@ from ddx.values import changed, value
 from helix.actions.model import Ended, Pass
 from helix.actions.scope import resolve_scope
 from helix.policy.model import Answer, Checked
-from helix.policy.passing import PASSING
+from helix.policy.passing import PASSING, is_supervisory
 from helix.policy.routing import known_by_state
 from helix.policy.trailers import TRAILERS, Found, Unreadable, read_trailer
 from helix.prompts import prompt_for
@@ -168,17 +167,11 @@ def _look(site: Site, scope: Scope) -> _Seen:
         columns.ids[n]: row
         for n, status in enumerate(columns.statuses)
         if status not in FINISHED
-        and not _is_supervisory(row := decode(snapshot.line(n)))
+        and not is_supervisory(row := decode(snapshot.line(n)))
         and scope.holds(row)
     }
     graph = load_graph(site.project, site.settings.document_roots, clock=site.clock)
     return _Seen(snapshot, graph, rows)
-
-
-def _is_supervisory(row: Row) -> bool:
-    """The bead of a pass of ours: it comes and goes with the pass (A-4)."""
-    labels = labels_of(row)
-    return "kind:planning" in labels and any(label.startswith("action:") for label in labels)
 
 
 def _read(text: str, state: str) -> Checked | Unreadable:

@@ -91,7 +91,7 @@ def run(
     if json:
         from ddx.console.screen import answer as print_json
 
-        rows = [as_row(it, dry_run=dry_run) for it in taken]
+        rows = [as_row(it) for it in taken]
         print_json({"dry_run": dry_run, "exit_code": code, "requests": rows})
     else:
         show(taken, dry_run=dry_run)

@@ -132,7 +132,7 @@ def parts_in(settled: Settled) -> list[Part]:
 # -- as JSON ---------------------------------------------------------------------------------
 
 
-def as_row(taken: Taken, *, dry_run: bool) -> dict[str, Any]:
+def as_row(taken: Taken) -> dict[str, Any]:
     row: dict[str, Any] = {
         "request": taken.wish.text,
         "intent": str(taken.wish.intent),

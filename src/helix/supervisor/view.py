@@ -37,6 +37,7 @@ from ddx.tracker.queue import (
 from ddx.values import changed
 from helix.actions.upstream import Upstream
 from helix.policy.model import Candidate, Cooling, Gap, Intent, Request, View
+from helix.policy.passing import is_supervisory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -81,7 +82,7 @@ class Look:
             columns.ids[n]: row
             for n, status in enumerate(columns.statuses)
             if status not in FINISHED
-            and not _is_supervisory(row := decode(self.snapshot.line(n)))
+            and not is_supervisory(row := decode(self.snapshot.line(n)))
             and scope.holds(row)
         }
         """Everything unfinished that is in scope."""
@@ -388,12 +389,6 @@ def read_view(look: Look, *, state: str) -> View:
         if len(gaps) == MOST_GAPS:
             break
     return changed(view, gaps=tuple(gaps))
-
-
-def _is_supervisory(row: Row) -> bool:
-    """The bead of a pass of ours is no work: it comes and goes with the pass (A-4)."""
-    labels = labels_of(row)
-    return "kind:planning" in labels and any(it.startswith("action:") for it in labels)
 
 
 def _title(row: Row) -> str:

@@ -33,7 +33,7 @@ def run(*, id: tuple[str, ...], json: bool) -> int:
     for number, bead in enumerate(beads):
         if number:
             say()
-        _print(view, bead)
+        _print(bead)
     return 0
 
 
@@ -58,7 +58,7 @@ def full_row(tracker: Tracker, view: Snapshot, bead_id: str, around: Surrounding
     }
 
 
-def _print(view: Snapshot, bead: Row) -> None:
+def _print(bead: Row) -> None:
     status = status_of(bead)
     if status == "in_progress":
         status = f"in progress, held by {holder_of(bead)}"
