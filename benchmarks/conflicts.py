@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from helix.policy.conflicts import Conflict, Statement, classify, find_conflicts
+from helix.intake.conflicts.detection import Conflict, Statement, classify, find_conflicts
 
 FOLDER = Path(__file__).parent / "conflicts"
 NOT_TUNED_ON = ("held-out", "unseen")
@@ -179,16 +179,16 @@ def many_statements(count: int) -> list[Statement]:
     things = ("order", "invoice", "customer", "ticket", "report", "shipment", "contract")
     return [
         Statement(
-            f"TD-{n // 10:03d}",
-            6,
-            f"docs/helix/TD-{n // 10:03d}.md",
-            n % 10 + 5,
-            forms[n % len(forms)].format(
+            document=f"TD-{n // 10:03d}",
+            tier=6,
+            path=f"docs/helix/TD-{n // 10:03d}.md",
+            line=n % 10 + 5,
+            text=forms[n % len(forms)].format(
                 area=f"area{chr(97 + n // 25 % 26)}{chr(97 + n // 650)}",
                 thing=things[n // 7 % len(things)],
                 n=n % 90 + 10,
             ),
-            "Requirements",
+            section="Requirements",
         )
         for n in range(count)
     ]
@@ -197,7 +197,12 @@ def many_statements(count: int) -> list[Statement]:
 def _statement(document: str, given: str) -> Statement:
     tier, _, text = given.partition(" ")
     return Statement(
-        document, None if tier == "-" else int(tier), f"{document}.md", 1, text, "Requirements"
+        document=document,
+        tier=None if tier == "-" else int(tier),
+        path=f"{document}.md",
+        line=1,
+        text=text,
+        section="Requirements",
     )
 
 

@@ -29,11 +29,15 @@ from pathlib import Path
 from stage import facts, open_scratch
 from workload import Scratch
 
-from ddx.execution.draining import Drain
-from ddx.execution.orders import Orders
-from ddx.execution.work import open_site
-from ddx.fastjson import to_bytes
-from ddx.project import Project
+from ddx.agents.supervision import StopRequest
+from ddx.attempts.context import AttemptContext, StopControls
+from ddx.attempts.engine import Engine
+from ddx.attempts.limits import EngineOptions, UsageMeter
+from ddx.attempts.queue_driver import QueueDriver
+from ddx.attempts.work import open_site
+from ddx.base.clock import Clock
+from ddx.base.json import to_bytes
+from ddx.project.project import Project
 
 FIRST_TARGET, TARGET = 3.0, 2.0
 FLAT = 1.3
@@ -125,9 +129,14 @@ class Ground:
             if getattr(happening, "kind", "") == "closed":
                 note()
 
-        done = Drain(lambda: open_site(project, hear), Orders("writer", most=most)).run()
-        assert done.completed == len(done.outcomes), done.outcomes[-1]
-        return done.completed
+        def open_one() -> AttemptContext:
+            return open_site(project, hear)
+
+        site, meter = open_one(), UsageMeter(EngineOptions("writer", most=most), Clock())
+        driver = QueueDriver(site, meter, print)
+        Engine(driver, meter, StopControls(StopRequest()), site=site, open_site=open_one).run()
+        assert all(outcome.is_completed for outcome in driver.outcomes), driver.outcomes[-1]
+        return len(driver.outcomes)
 
     def bare_cycle(self, n: int) -> None:
         """The same work by git alone."""

@@ -21,11 +21,11 @@ from typing import Any
 from generate_documents import DOCUMENTS_ROOT, FILES_BELOW, change_one
 from measure import MAXRSS_BYTES
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.graph.cache import load_graph
-from ddx.graph.graph import Graph
-from ddx.graph.search import Found, search
-from ddx.project import Project
+from ddx.base.clock import Clock
+from ddx.documents.cache import load_graph
+from ddx.documents.full_text import SearchResult, search
+from ddx.documents.graph import Graph
+from ddx.project.project import Project
 
 WORDS = ("login", "throttled", "outages")
 
@@ -36,10 +36,10 @@ def measure(root: Path, repeat: int) -> dict[str, Any]:
     index = root / ".ddx/cache/search.db"
 
     def load() -> Graph:
-        return load_graph(project, [DOCUMENTS_ROOT], clock=SYSTEM_CLOCK)
+        return load_graph(project, [DOCUMENTS_ROOT], clock=Clock())
 
-    def ask() -> Found:
-        return search(project, load(), WORDS, clock=SYSTEM_CLOCK)
+    def ask() -> SearchResult:
+        return search(project, load(), WORDS, clock=Clock())
 
     load()
     runs = {

@@ -17,11 +17,10 @@ from collections.abc import Callable
 
 from measure import MAXRSS_BYTES
 
-from ddx.project import Project
-from ddx.tracker.drafting import create
+from ddx.project.project import Project
+from ddx.tracker.edits import BeadPatch, create, update
 from ddx.tracker.queue import ready, ready_for_execution
-from ddx.tracker.store import Tracker
-from ddx.tracker.updating import Patch, update
+from ddx.tracker.tracker import Tracker
 
 
 def measure(root: str, repeat: int) -> dict[str, list[tuple[float, float]]]:
@@ -31,7 +30,7 @@ def measure(root: str, repeat: int) -> dict[str, list[tuple[float, float]]]:
     fresh_ids = iter(tracker.snapshot().columns.ids)
 
     def rename_one() -> None:
-        bead_id, patch = next(fresh_ids), Patch({"title": f"Renamed {time.time_ns()}"})
+        bead_id, patch = next(fresh_ids), BeadPatch({"title": f"Renamed {time.time_ns()}"})
         tracker.change(lambda view, now: update(view, bead_id, patch, now=now, by="bench"))
 
     def create_one() -> None:

@@ -130,11 +130,11 @@ def _measure_speed(memories: int, scratch: Scratch) -> Speed:
         memories,
         found["first_ms"],
         statistics.median(found["warm_ms"]),
-        statistics.median(found["embed_ms"]),
-        found["peak_mb"],
-        found["model_mb"],
-        found["file_mb"],
-        statistics.median(cold),
+        embed_ms=statistics.median(found["embed_ms"]),
+        peak_mb=found["peak_mb"],
+        model_mb=found["model_mb"],
+        file_mb=found["file_mb"],
+        cold_s=statistics.median(cold),
     )
 
 

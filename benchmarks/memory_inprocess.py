@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy
 
-from ddx.clock import stamp
-from helix.memory.embedders.base import Absent
-from helix.memory.embedders.minilm.embedder import open_minilm
-from helix.memory.recall import Question, Recall
+from ddx.base.instants import Instant
+from helix.memory.embedders import NoEmbedder
+from helix.memory.embedders.minilm import open_minilm
+from helix.memory.recall import Recall, RecallQuery
 from helix.memory.store import MemoryStore
 from helix.memory.vectors import packed
 
-NOW = stamp(1_772_366_400 * 10**9)
+NOW = Instant.at(1_772_366_400 * 10**9).text
 QUESTIONS = (
     "the import of orders fails after the upgrade of the database driver",
     "add a cursor to the paging of the customer list",
@@ -42,7 +42,7 @@ _INSERT = """
 def main() -> int:
     path, memories, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     embedder = open_minilm()
-    if isinstance(embedder, Absent):
+    if isinstance(embedder, NoEmbedder):
         raise SystemExit(embedder.reason)
     embedder.embed(["warm"])
     with MemoryStore(path) as store:
@@ -96,7 +96,7 @@ def _words() -> list[str]:
 
 def _timed(recall: Recall, text: str) -> float:
     started = time.perf_counter()
-    recall.ask(Question(text), now=NOW)
+    recall.ask(RecallQuery(text), now=NOW)
     return (time.perf_counter() - started) * 1000
 
 

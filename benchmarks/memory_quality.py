@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ddx.clock import stamp
-from ddx.values import changed
-from helix.memory.embedders.base import Absent, Calibration, Embedder
-from helix.memory.embedders.minilm.embedder import open_minilm
-from helix.memory.model import Draft
-from helix.memory.recall import Question, Recall
+from ddx.base.instants import Instant
+from ddx.base.values import changed
+from helix.memory.embedders import Calibration, Embedder, NoEmbedder
+from helix.memory.embedders.minilm import open_minilm
+from helix.memory.model import MemoryDraft
+from helix.memory.recall import Recall, RecallQuery
 from helix.memory.rows import all_memories, insert, put
 from helix.memory.store import MemoryStore
 
@@ -110,7 +110,15 @@ def measure_quality(draws: int) -> Quality:
             equal |= _scores(store, way, embedder, rows, names)
         false = {way: _share_answered(store, embedder, unrelated) for way, embedder in ways.items()}
         priors, over_all = _with_priors(store, ways, rows, names, draws)
-    return Quality(equal, priors, over_all, false, len(rows), len(unrelated), draws)
+    return Quality(
+        equal,
+        priors,
+        over_all,
+        false_positives=false,
+        memories=len(rows),
+        unrelated=len(unrelated),
+        draws=draws,
+    )
 
 
 def measure_blind(draws: int) -> Blind:
@@ -142,15 +150,15 @@ def _read(folder: Path) -> tuple[list[dict[str, str]], list[str]]:
 
 def _shipped() -> Embedder:
     found = open_minilm()
-    if isinstance(found, Absent):
+    if isinstance(found, NoEmbedder):
         raise SystemExit(f"the shipped embedder is missing: {found.reason}")
     return found
 
 
-def _ways(inner: Embedder) -> Iterator[tuple[str, Embedder | Absent]]:
+def _ways(inner: Embedder) -> Iterator[tuple[str, Embedder | NoEmbedder]]:
     plain = inner.calibration
     known: dict[str, Any] = {}
-    yield "words", Absent("not for this measurement", is_chosen=True)
+    yield "words", NoEmbedder("not for this measurement", is_chosen=True)
     yield "meaning", Remembering(inner, changed(plain, text_weight=0.0), known)
     yield "both", Remembering(inner, plain, known)
     bare = changed(plain, floor=0.0, width=9.0, full=1.0)
@@ -162,8 +170,8 @@ def _fill(store: MemoryStore, rows: Sequence[dict[str, str]]) -> list[str]:
         return [
             insert(
                 db,
-                Draft(row["type"], row["trigger"], row["resolution"]),
-                now=stamp(NOW_NS),
+                MemoryDraft(row["type"], row["trigger"], row["resolution"]),
+                now=Instant.at(NOW_NS).text,
             ).name
             for row in rows
         ]
@@ -172,7 +180,7 @@ def _fill(store: MemoryStore, rows: Sequence[dict[str, str]]) -> list[str]:
 def _scores(
     store: MemoryStore,
     way: str,
-    embedder: Embedder | Absent,
+    embedder: Embedder | NoEmbedder,
     rows: Sequence[dict[str, str]],
     names: Sequence[str],
 ) -> dict[tuple[str, str, str], Found]:
@@ -180,7 +188,7 @@ def _scores(
     found: dict[tuple[str, str, str], list[tuple[bool, bool]]] = {}
     for kind in (kind for kind in KINDS if kind in rows[0]):
         for row, name in zip(rows, names, strict=True):
-            hits = recall.ask(Question(row[kind], limit=AT), now=stamp(NOW_NS)).hits
+            hits = recall.ask(RecallQuery(row[kind], limit=AT), now=Instant.at(NOW_NS).text).hits
             got = [hit.memory.name for hit in hits]
             for part in ("all", *filter(None, [row.get("part")])):
                 found.setdefault((way, part, kind), []).append((got[:1] == [name], name in got))
@@ -194,16 +202,18 @@ def _mean(hits: Sequence[tuple[bool, bool]]) -> Found:
 
 
 def _share_answered(
-    store: MemoryStore, embedder: Embedder | Absent, questions: Sequence[str]
+    store: MemoryStore, embedder: Embedder | NoEmbedder, questions: Sequence[str]
 ) -> float:
     recall = Recall(store, embedder, patience_s=None)
-    answered = [bool(recall.ask(Question(text), now=stamp(NOW_NS)).hits) for text in questions]
+    answered = [
+        bool(recall.ask(RecallQuery(text), now=Instant.at(NOW_NS).text).hits) for text in questions
+    ]
     return sum(answered) / len(answered)
 
 
 def _with_priors(
     store: MemoryStore,
-    ways: dict[str, Embedder | Absent],
+    ways: dict[str, Embedder | NoEmbedder],
     rows: Sequence[dict[str, str]],
     names: Sequence[str],
     draws: int,
@@ -238,6 +248,6 @@ def _draw_pasts(store: MemoryStore, chance: random.Random) -> None:
                     memory,
                     helped=chance.randrange(6) / 2,
                     failed=chance.randrange(6) / 2,
-                    last_used=stamp(NOW_NS - int(chance.uniform(0, 60) * DAY_NS)),
+                    last_used=Instant.at(NOW_NS - int(chance.uniform(0, 60) * DAY_NS)).text,
                 ),
             )

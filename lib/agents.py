@@ -1,5 +1,5 @@
 """What each agent is given and must answer: `from lib.agents import AgentContract` (O-7)."""
 
-from helix.objective.contracts import NAMES, AgentContract
+from helix.objective.agents import NAMES, AgentContract
 
 __all__ = ["NAMES", "AgentContract"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from helix.objective.contracts import NAMES, AgentContract
+from helix.objective.agents import NAMES, AgentContract
 
 ROOT = Path(__file__).parents[1]
 AGENTS = ROOT / "agents"

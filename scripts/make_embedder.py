@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from helix.memory.embedders.minilm.embedder import VOCABULARY, WEIGHTS
+from helix.memory.embedders.minilm import VOCABULARY, WEIGHTS
 from helix.memory.embedders.minilm.model import LAYERS, MOST_TOKENS, Encoder
 from helix.memory.embedders.minilm.weights import Weights, pack_weights, quantised
 from helix.memory.embedders.minilm.wordpiece import WordPieces

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import ddx.cli.registry
 import helix.cli.registry
-from ddx.console.spec import Argument, Command, Flag
-from ddx.settings_keys import SUBSTRATE, Key, Table, named_keys, wanted
-from helix.settings import POLICY
-from helix.slider import SLIDER
+from ddx.console.command import Argument, Command, Flag
+from ddx.project.settings_keys import SUBSTRATE, SettingKey, SettingsTable, named_keys, wanted
+from helix.project.settings import POLICY, SLIDER
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MARK = "<!-- Written by scripts/reference from the code: change the code, then run it again. -->"
@@ -74,13 +73,13 @@ def _commands() -> Iterator[str]:
     for program, registry in (("ddx", ddx.cli.registry), ("helix", helix.cli.registry)):
         yield f"## {program}\n"
         for path in registry.COMMANDS:
-            yield from _command(program, registry.load(path))
+            yield from _command(f"{program} {path}", registry.PROGRAM.load(path))
 
 
-def _command(program: str, command: Command) -> Iterator[str]:
-    yield f"### {program} {command.path}\n"
+def _command(name: str, command: Command) -> Iterator[str]:
+    yield f"### {name}\n"
     yield f"{command.summary}\n"
-    parts = [program, command.path, *map(_placeholder, command.arguments)]
+    parts = [name, *map(_placeholder, command.arguments)]
     parts += [_typed(flag) for flag in command.flags if flag.required]
     if any(not flag.required for flag in command.flags):
         parts.append("[FLAGS]")
@@ -130,7 +129,7 @@ def _settings() -> Iterator[str]:
     yield _keys(SLIDER)
 
 
-def _keys(known: Table) -> str:
+def _keys(known: SettingsTable) -> str:
     rows = [
         (f"`{name}`", _type(key), _default(key), _variable(key), key.meaning)
         for name, key in sorted({**known.keys, **named_keys(known)}.items())
@@ -138,11 +137,11 @@ def _keys(known: Table) -> str:
     return _table(("key", "type", "default", "variable", "meaning"), rows)
 
 
-def _type(key: Key) -> str:
+def _type(key: SettingKey) -> str:
     return f"one of {_quoted(key.choices)}" if key.kind == "choice" else wanted(key)
 
 
-def _default(key: Key) -> str:
+def _default(key: SettingKey) -> str:
     match key.default:
         case None:
             return "none"
@@ -154,7 +153,7 @@ def _default(key: Key) -> str:
             return "empty" if other == "" or other == {} else f"`{other}`"
 
 
-def _variable(key: Key) -> str:
+def _variable(key: SettingKey) -> str:
     return f"`{key.variable}`" if key.variable else ""
 
 

@@ -1,4 +1,4 @@
-"""What holds for every test: how hard properties are tried, who hears Ctrl-C, what outlives it."""
+"""What holds for every test: the order, how hard properties are tried, Ctrl-C, what outlives it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.support.background import end_all
+from tests.support.rings import Ring, place_of
 
 RING = "ring"
 
@@ -26,6 +27,16 @@ settings.load_profile(RING if os.environ.get("HELIX_TESTS") == RING else "ci")
 # A shell that starts the suite in the background makes it deaf to Ctrl-C, and all that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m deep` chooses
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests run ring by ring, and those of the deep ring can be chosen by its name."""
+    places = {item: place_of(item.path.relative_to(config.rootpath).as_posix()) for item in items}
+    items.sort(key=places.__getitem__)
+    for item, (ring, _) in places.items():
+        if ring is Ring.DEEP:
+            item.add_marker(pytest.mark.deep)
 
 
 @pytest.fixture(autouse=True)

@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from helix.memory.embedders.base import Absent, Calibration, Embedder, saturated
-from helix.memory.embedders.calibrating import SILENT
+from helix.memory.embedders import Calibration, Embedder, NoEmbedder, saturated
+from helix.memory.embedders.custom import SILENT
 from helix.memory.embedders.registry import SHIPPED, open_embedder
-from helix.memory.words import bm25_scores, question_terms
+from helix.memory.rows import bm25_scores, question_terms
 
 TEXTS = Path(__file__).parent / "calibration"
 NEAR = TEXTS / "near"
@@ -55,7 +55,7 @@ def main() -> int:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--embedder", default=SHIPPED, help="as in memory.embedder")
     embedder = open_embedder(parser.parse_args().embedder, is_trusted=True)
-    if isinstance(embedder, Absent):
+    if isinstance(embedder, NoEmbedder):
         print(f"{embedder.reason}\n{embedder.hint}", file=sys.stderr)
         return 1
     found, strangers = measure(embedder)

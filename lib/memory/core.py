@@ -17,9 +17,8 @@ if __name__ == "__main__":
 
 from typing import TYPE_CHECKING, Any
 
-from ddx.environment import for_children
-from ddx.fastjson import dumps, loads
-from ddx.process import run
+from ddx.base.json import dumps, loads
+from ddx.base.process import for_children, run
 from lib import HELIX
 
 if TYPE_CHECKING:

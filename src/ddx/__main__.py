@@ -8,7 +8,7 @@ if __name__ == "__main__":
     if sys.flags.no_site:
         environment = sys.executable.rsplit("/", 2)[0]
         sys.path.append(f"{environment}/lib/python3.{sys.version_info.minor}/site-packages")
-    from ddx.cli.fast import main
-    from ddx.console.guard import leave
+    from ddx.cli.main import main
+    from ddx.console import leave
 
     leave(main())

@@ -1,22 +1,26 @@
-"""For tests, ours and yours: time that obeys, a real repository, a tracker without a file."""
+"""For tests, ours and yours: time that obeys, a real repository, a tracker without a file.
+
+And the one seam to the programs of this machine: `with played_by(programs)` git, agents and checks
+are answered by `programs`, and nothing is started.
+"""
 
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
-from ddx import git
-from ddx.clock import Clock
-from ddx.errors import DdxError, NotFound
+from ddx.base import Clock, DdxError, NotFound, process
+from ddx.git import commands as git
 from ddx.project import Project
-from ddx.tracker.model import blockers_of, link_of, status_of
+from ddx.tracker import blockers_of, link_of, status_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from ddx.tracker.model import Row
-    from ddx.tracker.working import Changes
+    from ddx.base import Programs
+    from ddx.tracker import ChangeSet, Row
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -38,6 +42,17 @@ class FakeClock(Clock):
 
     def advance(self, seconds: float) -> None:
         self._now_ns += round(seconds * 1e9)
+
+
+@contextmanager
+def played_by(programs: Programs) -> Iterator[None]:
+    """Inside, no program is started: these play every one of them."""
+    before = process.player()
+    process.let_play(programs)
+    try:
+        yield
+    finally:
+        process.let_play(before)
 
 
 def make_repo(path: str | os.PathLike[str]) -> Project:
@@ -68,7 +83,7 @@ class MemoryView:
         self.rows = {row["id"]: row for row in rows}
         self.archived = {row["id"]: row for row in archived}
 
-    def after(self, changes: Changes) -> MemoryView:
+    def after(self, changes: ChangeSet) -> MemoryView:
         """The beads as they stand once the changes are written."""
         gone = [self.rows[bead_id] for bead_id in changes.archived]
         kept = {**self.rows, **changes.put}

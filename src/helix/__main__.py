@@ -8,7 +8,6 @@ if __name__ == "__main__":
     if sys.flags.no_site:
         environment = sys.executable.rsplit("/", 2)[0]
         sys.path.append(f"{environment}/lib/python3.{sys.version_info.minor}/site-packages")
-    from ddx.console.guard import leave
-    from helix.cli.main import main
+    from helix.cli.registry import PROGRAM
 
-    leave(main())
+    PROGRAM.start()

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.support.runs import make_floor, task
-from tests.support.stub_agents import aligned, designed, make_hall, polished
+from tests.support.runs import make_run_scene, task
+from tests.support.stub_agents import aligned, designed, make_run_scene_with_reviewer, polished
 from tests.support.tracker import DDX, ROOT
 
 SMART = """\
@@ -27,7 +27,7 @@ PASSES = ("check", "design", "align", "polish")
 def test_a_stage_asks_for_smart_or_cheap_and_the_settings_say_which_that_is(
     tmp_path: Path,
 ) -> None:  # A-5
-    floor = make_floor(tmp_path / "w", agent="script")
+    floor = make_run_scene(tmp_path / "w", agent="script")
     floor.root.joinpath("clever.script").write_text(SMART)
     floor.root.joinpath("quick.script").write_text(CHEAP)
     models = {"script": {"smart": "clever.script", "cheap": "quick.script"}}
@@ -48,7 +48,7 @@ def test_a_stage_asks_for_smart_or_cheap_and_the_settings_say_which_that_is(
 
 
 def test_a_model_that_a_person_names_is_asked_in_every_stage(tmp_path: Path) -> None:  # A-5
-    floor = make_floor(tmp_path / "w", agent="script")
+    floor = make_run_scene(tmp_path / "w", agent="script")
     floor.root.joinpath("mine.script").write_text(f"{SMART}say NEXT_ACTION: STOP\n")
     models = {"script": {"smart": "nowhere", "cheap": "nowhere"}}
     (floor.folder / "config.yaml").write_text(json.dumps({"models": models}))
@@ -68,7 +68,9 @@ def test_no_page_and_no_code_of_the_policy_names_a_model() -> None:  # A-5
 
 
 def test_by_hand_and_in_a_run_the_same_is_asked(tmp_path: Path) -> None:  # A-6, S-31
-    hall = make_hall(tmp_path / "w", task("app-1", **{"execution-eligible": False}))
+    hall = make_run_scene_with_reviewer(
+        tmp_path / "w", task("app-1", **{"execution-eligible": False})
+    )
     hall.answers(
         "check", "NEXT_ACTION: DESIGN", "NEXT_ACTION: ALIGN", "NEXT_ACTION: POLISH", "GUIDANCE"
     )
@@ -100,7 +102,7 @@ def test_by_hand_and_in_a_run_the_same_is_filed(tmp_path: Path) -> None:  # A-6,
     review = f"REVIEW_STATUS: ISSUES_FOUND\nISSUES_COUNT: 1\n```json\n{json.dumps([finding])}\n```"
     filed = []
     for words in (("run", "--max-cycles", "1"), ("review", "last-commit")):
-        hall = make_hall(tmp_path / words[0], task("app-1"))
+        hall = make_run_scene_with_reviewer(tmp_path / words[0], task("app-1"))
         hall.answers("review", review, "REVIEW_STATUS: CLEAN\nISSUES_COUNT: 0")
         if words[0] == "review":
             (hall.root / "app-1.txt").write_text("done\n")
@@ -115,7 +117,7 @@ def test_by_hand_and_in_a_run_the_same_is_filed(tmp_path: Path) -> None:  # A-6,
 def test_a_rehearsal_of_what_only_reads_shows_all_of_it_and_writes_no_byte(
     tmp_path: Path, action: str
 ) -> None:  # S-31
-    hall = make_hall(tmp_path / "w", task("app-1", title="Sum the cart"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1", title="Sum the cart"))
     (hall.root / "cart.txt").write_text("the new line\n")
     hall.commit("a cart")
     before, home = hall.everything(), sorted(hall.home.rglob("*"))
@@ -131,7 +133,7 @@ def test_a_rehearsal_of_what_only_reads_shows_all_of_it_and_writes_no_byte(
 
 
 def test_a_rehearsal_of_a_run_shows_the_whole_review_that_is_owed(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w")  # S-31, S-17
+    hall = make_run_scene_with_reviewer(tmp_path / "w")  # S-31, S-17
     hall.plays("review", "echo nothing")
     hall.drain(code=4)
     before = hall.everything()
@@ -149,7 +151,9 @@ def test_the_activity_of_a_bead_picks_the_page_of_its_attempt(tmp_path: Path) ->
         labels=["helix", "activity:frame", "kind:document"],
         acceptance=f"- `{path}` exists\n- `{DDX} doc validate` passes",
     )
-    hall = make_hall(tmp_path / "w", frame, task("app-2", priority=4, labels=["phase:test"]))
+    hall = make_run_scene_with_reviewer(
+        tmp_path / "w", frame, task("app-2", priority=4, labels=["phase:test"])
+    )
     page = "---\nddx:\n  id: FEAT-009\n  depends_on: [prd]\n---\n# Pay\n"
     hall.builds("app-1", f"mkdir -p $(dirname {path})\ncat > {path} <<'END'\n{page}END\n")
     hall.drain("--no-auto-review", code=None)
@@ -160,7 +164,7 @@ def test_the_activity_of_a_bead_picks_the_page_of_its_attempt(tmp_path: Path) ->
 
 
 def test_next_and_a_rehearsal_know_what_check_has_said_already(tmp_path: Path) -> None:  # S-4, S-14
-    hall = make_hall(tmp_path / "w", task("app-1"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"))
     hall.answers("check", "NEXT_ACTION: GUIDANCE\nREASON: prices are unclear\nQUESTION: in euro?")
     hall.drain(code=4)
     told = hall.helix("next", "--json").json["decision"]
@@ -170,7 +174,7 @@ def test_next_and_a_rehearsal_know_what_check_has_said_already(tmp_path: Path) -
 
 
 def test_next_owes_no_review_where_none_are_made(tmp_path: Path) -> None:  # S-4, S-17
-    hall = make_hall(tmp_path / "w", task("app-1"), task("app-2"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"), task("app-2"))
     hall.answers("review", "I cannot say")
     hall.drain(code=4)
     assert hall.helix("next", "--json").json["decision"]["action"] == "review"

@@ -9,7 +9,13 @@ from pathlib import Path
 from tests.support.attempts import CLEAN
 from tests.support.passes import FEATURE
 from tests.support.runs import task
-from tests.support.stub_agents import PRD_PATH, designed, draft, make_hall, polished
+from tests.support.stub_agents import (
+    PRD_PATH,
+    designed,
+    draft,
+    make_run_scene_with_reviewer,
+    polished,
+)
 
 SPEC = {"spec-id": "FEAT-001"}
 FEATURE_PATH = "docs/helix/01-frame/features/FEAT-001-prices.md"
@@ -18,7 +24,9 @@ FEATURE_PATH = "docs/helix/01-frame/features/FEAT-001-prices.md"
 def test_design_polish_build_and_review_follow_each_other_as_documents_change(
     tmp_path: Path,
 ) -> None:  # S-1, S-3, S-6, S-12, S-15, S-23
-    hall = make_hall(tmp_path / "w", task("app-1", **SPEC, **{"execution-eligible": False}))
+    hall = make_run_scene_with_reviewer(
+        tmp_path / "w", task("app-1", **SPEC, **{"execution-eligible": False})
+    )
     path = hall.root / FEATURE_PATH
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(FEATURE)
@@ -48,7 +56,7 @@ def test_design_polish_build_and_review_follow_each_other_as_documents_change(
 def test_beads_under_a_document_that_changed_are_polished_before_they_are_built(
     tmp_path: Path,
 ) -> None:  # S-3
-    hall = make_hall(
+    hall = make_run_scene_with_reviewer(
         tmp_path / "w",
         task("app-1", priority=0),
         task("app-2", **{"spec-id": "prd"}),

@@ -8,18 +8,25 @@ from pathlib import Path
 
 from tests.support.attempts import CLEAN
 from tests.support.runs import task
-from tests.support.stub_agents import Hall, aligned, designed, draft, make_hall, polished
+from tests.support.stub_agents import (
+    RunScene,
+    aligned,
+    designed,
+    draft,
+    make_run_scene_with_reviewer,
+    polished,
+)
 
 PASSES = "- `test -f {}` passes"
 UNREADY = {"execution-eligible": False}
 
 
-def waiting(tmp_path: Path) -> Hall:
+def waiting(tmp_path: Path) -> RunScene:
     """One bead, and nothing in it that a run could build."""
-    return make_hall(tmp_path / "w", task("app-1", **UNREADY))
+    return make_run_scene_with_reviewer(tmp_path / "w", task("app-1", **UNREADY))
 
 
-def builds_all(hall: Hall, name: str) -> None:
+def builds_all(hall: RunScene, name: str) -> None:
     """Whatever bead comes, the agent makes this file."""
     agent = hall.stage / "bin" / "maker"
     agent.write_text(agent.read_text().replace("echo done > ", f"echo x > {name}; echo done > "))
@@ -88,7 +95,9 @@ def test_passes_that_change_nothing_end_the_run(tmp_path: Path) -> None:  # S-13
 
 
 def test_build_in_vain_looks_for_orphans_and_goes_on_with_what_it_frees(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w", task("app-1", **UNREADY), task("app-2"))  # S-13, S-18
+    hall = make_run_scene_with_reviewer(
+        tmp_path / "w", task("app-1", **UNREADY), task("app-2")
+    )  # S-13, S-18
     now = hall.run("date", "-u", "+%Y-%m-%dT%H:%M:%SZ").id
     claim = {"status": "in_progress", "owner": "helix", "claim-id": "c", "claimed-at": now}
     hall.write([hall.rows()["app-1"], hall.rows()["app-2"] | claim])
@@ -100,7 +109,9 @@ def test_build_in_vain_looks_for_orphans_and_goes_on_with_what_it_frees(tmp_path
 
 
 def test_a_missing_authority_ends_in_guidance_and_no_check_is_asked(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w", task("app-1", **{"spec-id": "FEAT-404"}))  # S-3, C-2
+    hall = make_run_scene_with_reviewer(
+        tmp_path / "w", task("app-1", **{"spec-id": "FEAT-404"})
+    )  # S-3, C-2
     done = hall.drain(code=4)
     assert hall.calls() == []
     assert "FEAT-404" in done.err
@@ -109,7 +120,7 @@ def test_a_missing_authority_ends_in_guidance_and_no_check_is_asked(tmp_path: Pa
 
 
 def test_a_project_with_nothing_in_it_asks_what_to_build(tmp_path: Path) -> None:  # S-14, D-22
-    hall = make_hall(tmp_path / "w")
+    hall = make_run_scene_with_reviewer(tmp_path / "w")
     hall.write(b"")
     hall.git("rm", "-rq", "docs")
     hall.commit("nothing")
@@ -129,7 +140,7 @@ def test_a_polish_that_proposes_the_same_work_for_ever_ends(tmp_path: Path) -> N
 
 
 def test_builds_that_always_leave_something_for_later_end(tmp_path: Path) -> None:  # S-13, A-7
-    hall = make_hall(tmp_path / "w")
+    hall = make_run_scene_with_reviewer(tmp_path / "w")
     later = draft("Tidy up", acceptance=PASSES.format("README.md"))
     agent = hall.stage / "bin" / "maker"
     says = f"echo '{later}'; echo $all > tidy.txt; echo done > "

@@ -15,16 +15,18 @@ from pathlib import Path
 import pytest
 from tests.support.attempts import CLEAN
 from tests.support.runs import task
-from tests.support.stub_agents import BUILDER, PRD_PATH, Hall, make_hall
+from tests.support.stub_agents import BUILDER, PRD_PATH, RunScene, make_run_scene_with_reviewer
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.execution.model import Happening, Idle, Landed, Limits, Outcome, Preserved, Status
-from ddx.execution.work import open_site, work_one
-from ddx.project import find_project
-from helix.desk import Agent, Desk
-from helix.prompts import find_pages
-from helix.settings import read_helix_settings
-from helix.work import BuildPolicy
+from ddx.attempts.context import Idle, Limits
+from ddx.attempts.outcome import AttemptStatus, Landed, Outcome, Preserved
+from ddx.attempts.record import AttemptEvent
+from ddx.attempts.work import open_site, work_one
+from ddx.base.clock import Clock
+from ddx.project.project import find_project
+from helix.passes.question import find_pages
+from helix.project.context import Agent, PassContext
+from helix.project.settings import read_helix_settings
+from helix.run.build_policy import BuildPolicy
 
 EDITS = {
     "spec-id": (("update", "{}", "--spec-id", "prd"),),
@@ -44,11 +46,11 @@ LOST = {
 
 
 @pytest.fixture
-def hall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hall:
+def hall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunScene:
     """One bead for each field, named after it."""
     others = {"execution-eligible": False}
     rows = [task(f"app-{name}") for name in (*EDITS, *LOST, "text", "document")]
-    hall = make_hall(
+    hall = make_run_scene_with_reviewer(
         tmp_path / "w",
         task("app-e", issue_type="epic"),
         task("app-y", **others),
@@ -60,29 +62,29 @@ def hall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hall:
     return hall
 
 
-def types(hall: Hall, bead_id: str, lines: tuple[tuple[str, ...], ...]) -> None:
+def types(hall: RunScene, bead_id: str, lines: tuple[tuple[str, ...], ...]) -> None:
     """The operator at the second terminal."""
     for words in lines:
         hall.ddx(*(word.format(bead_id) for word in words))
 
 
-def attempted(hall: Hall, bead_id: str, edit: Callable[[], None], *, at: str) -> Outcome | Idle:
+def attempted(hall: RunScene, bead_id: str, edit: Callable[[], None], *, at: str) -> Outcome | Idle:
     """One cycle's attempt, with the operator's edit just as it comes to this point."""
 
-    def hear(happening: Happening) -> None:
+    def hear(happening: AttemptEvent) -> None:
         if happening.kind == at:
             edit()
 
     project = find_project(str(hall.root))
     site = open_site(project, hear)
     agent = Agent(BUILDER)
-    desk = Desk(
-        site,
-        read_helix_settings(project, clock=SYSTEM_CLOCK),
-        find_pages(project),
-        agent,
-        agent,
-        Limits(),
+    desk = PassContext(
+        site=site,
+        settings=read_helix_settings(project, clock=Clock()),
+        pages=find_pages(project),
+        builder=agent,
+        reviewer=agent,
+        limits=Limits(),
         on_call=lambda action, reply: None,
     )
     policy = BuildPolicy(
@@ -95,7 +97,7 @@ def attempted(hall: Hall, bead_id: str, edit: Callable[[], None], *, at: str) ->
     return work_one(site, policy)
 
 
-def test_what_changes_before_the_claim_is_not_even_begun(hall: Hall) -> None:  # S-6, S-7, D-6
+def test_what_changes_before_the_claim_is_not_even_begun(hall: RunScene) -> None:  # S-6, S-7, D-6
     for field, lines in (EDITS | TAKEN).items():
         bead_id = f"app-{field}"
         found = attempted(hall, bead_id, partial(types, hall, bead_id, lines), at="claim")
@@ -106,12 +108,12 @@ def test_what_changes_before_the_claim_is_not_even_begun(hall: Hall) -> None:  #
     assert hall.leftover() == CLEAN
 
 
-def test_what_changes_before_the_landing_is_kept_and_does_not_land(hall: Hall) -> None:
+def test_what_changes_before_the_landing_is_kept_and_does_not_land(hall: RunScene) -> None:
     for field, lines in (EDITS | LOST).items():  # S-7, S-6, X-18, D-6
         bead_id = f"app-{field}"
         found = attempted(hall, bead_id, partial(types, hall, bead_id, lines), at="landing")
         assert isinstance(found, Preserved), field
-        assert found.status is Status.DRIFT, field
+        assert found.status is AttemptStatus.DRIFT, field
         assert found.ref in hall.refs(), field
         assert not (hall.root / f"{bead_id}.txt").exists(), field
         assert hall.rows()[bead_id]["status"] != "closed", field
@@ -119,7 +121,7 @@ def test_what_changes_before_the_landing_is_kept_and_does_not_land(hall: Hall) -
     assert hall.leftover() == CLEAN
 
 
-def test_what_changes_before_the_close_has_landed_and_stays_open(hall: Hall) -> None:
+def test_what_changes_before_the_close_has_landed_and_stays_open(hall: RunScene) -> None:
     for field, lines in (EDITS | LOST).items():  # S-6, X-18, D-6
         bead_id = f"app-{field}"
         found = attempted(hall, bead_id, partial(types, hall, bead_id, lines), at="landed")
@@ -130,7 +132,7 @@ def test_what_changes_before_the_close_has_landed_and_stays_open(hall: Hall) -> 
     assert hall.leftover() == CLEAN
 
 
-def test_a_document_that_changes_during_the_attempt_holds_the_landing(hall: Hall) -> None:
+def test_a_document_that_changes_during_the_attempt_holds_the_landing(hall: RunScene) -> None:
     def edit() -> None:  # S-23, D-6
         with (hall.root / PRD_PATH).open("a") as page:
             page.write("R-2 in euro\n")
@@ -138,11 +140,11 @@ def test_a_document_that_changes_during_the_attempt_holds_the_landing(hall: Hall
 
     found = attempted(hall, "app-document", edit, at="landing")
     assert isinstance(found, Preserved)
-    assert found.status is Status.DRIFT
+    assert found.status is AttemptStatus.DRIFT
     assert hall.rows()["app-document"]["status"] == "open"
 
 
-def test_words_about_a_bead_are_no_drift(hall: Hall) -> None:  # S-7, D-6
+def test_words_about_a_bead_are_no_drift(hall: RunScene) -> None:  # S-7, D-6
     lines = (("update", "{}", "--description", "other words"),)
     found = attempted(hall, "app-text", partial(types, hall, "app-text", lines), at="landing")
     assert isinstance(found, Landed)
@@ -151,7 +153,9 @@ def test_words_about_a_bead_are_no_drift(hall: Hall) -> None:  # S-7, D-6
 
 
 def test_a_supersession_during_a_run_is_honoured_at_the_next_boundary(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w", *(task(f"app-{n}", priority=n - 1) for n in range(1, 5)))
+    hall = make_run_scene_with_reviewer(
+        tmp_path / "w", *(task(f"app-{n}", priority=n - 1) for n in range(1, 5))
+    )
     why = ("--reason", "better said")  # S-22, S-6
     running = hall.bead("supersede", "app-1", "--by", "app-3", *why)
     waiting = hall.bead("supersede", "app-2", "--by", "app-4", *why)
@@ -164,7 +168,7 @@ def test_a_supersession_during_a_run_is_honoured_at_the_next_boundary(tmp_path: 
 
 
 def test_drifted_work_is_in_the_report_with_where_it_is_kept(tmp_path: Path) -> None:  # S-27
-    hall = make_hall(tmp_path / "w", task("app-1"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"))
     drifts = hall.bead("update", "app-1", "--set", "execution-eligible=false")
     hall.builds("app-1", f"{drifts}\necho x > app-1.txt\n")
     hall.drain("--no-auto-review", code=None)
@@ -179,7 +183,7 @@ def test_drifted_work_is_in_the_report_with_where_it_is_kept(tmp_path: Path) -> 
 def test_what_was_skipped_and_then_completed_is_in_nobodys_way(
     tmp_path: Path,
 ) -> None:  # S-24, S-27
-    hall = make_hall(
+    hall = make_run_scene_with_reviewer(
         tmp_path / "w",
         *(task(f"app-{name}", priority=n) for n, name in enumerate("12")),
         task("app-e", issue_type="epic", priority=4),

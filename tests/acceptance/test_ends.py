@@ -10,18 +10,18 @@ from subprocess import Popen
 import pytest
 from tests.support.background import SECOND_CTRL_C, hear, interrupt_a_worker
 from tests.support.runs import task
-from tests.support.stub_agents import Hall, aligned, make_hall
+from tests.support.stub_agents import RunScene, aligned, make_run_scene_with_reviewer
 
 BROKEN = "harnesses: {maker: {kind: command, argv: [./nowhere]}}"
 HOLDS = 'while [ ! -e "$stage/go" ]; do sleep 0.05; done\necho x > app-1.txt\n'
 
 
-def nothing(hall: Hall) -> None:
+def nothing(hall: RunScene) -> None:
     pass
 
 
-def check_says(*answers: str) -> Callable[[Hall], None]:
-    def prepare(hall: Hall) -> None:
+def check_says(*answers: str) -> Callable[[RunScene], None]:
+    def prepare(hall: RunScene) -> None:
         (hall.root / ".ddx/beads.jsonl").write_text("")
         hall.answers("check", *answers)
         hall.plays("align", aligned())
@@ -29,16 +29,16 @@ def check_says(*answers: str) -> Callable[[Hall], None]:
     return prepare
 
 
-def build_does(script: str) -> Callable[[Hall], None]:
+def build_does(script: str) -> Callable[[RunScene], None]:
     return lambda hall: hall.builds("app-1", script)
 
 
-def review_says(text: str) -> Callable[[Hall], None]:
+def review_says(text: str) -> Callable[[RunScene], None]:
     return lambda hall: hall.answers("review", text)
 
 
-def write(path: str, text: str) -> Callable[[Hall], None]:
-    def prepare(hall: Hall) -> None:
+def write(path: str, text: str) -> Callable[[RunScene], None]:
+    def prepare(hall: RunScene) -> None:
         file = hall.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -73,13 +73,13 @@ ENDS = {
 @pytest.mark.parametrize("name", ENDS)
 def test_each_end_has_its_code(tmp_path: Path, name: str) -> None:  # S-32, C-2
     prepare, words, code = ENDS[name]
-    hall = make_hall(tmp_path / "w")
+    hall = make_run_scene_with_reviewer(tmp_path / "w")
     prepare(hall)
     hall.drain(*words, code=code)
 
 
 def test_a_folder_that_nobody_trusts_ends_with_4(tmp_path: Path) -> None:  # S-32, X-22
-    hall = make_hall(tmp_path / "w")
+    hall = make_run_scene_with_reviewer(tmp_path / "w")
     hall.drain(code=4, HELIX_TRUST="0")
     assert hall.calls() == []
 
@@ -100,7 +100,7 @@ def test_an_interrupted_run_says_by_what(
     code: int,
     status: str,
 ) -> None:  # S-32, S-21; whichever thread the kernel chooses
-    hall = make_hall(tmp_path / "w", task("app-1"), task("app-2"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"), task("app-2"))
     hall.builds("app-1", HOLDS)
     run = hall.launch("--no-auto-review")
     hall.await_call("build app-1")

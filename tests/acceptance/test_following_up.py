@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.support.attempts import CLEAN
 from tests.support.runs import task
-from tests.support.stub_agents import PRD_PATH, Hall, make_hall
+from tests.support.stub_agents import PRD_PATH, RunScene, make_run_scene_with_reviewer
 from tests.support.tracker import wait_for
 
 WRONG = "echo wrong > wrong.txt\n"
@@ -25,8 +25,10 @@ def found(title: str) -> str:
 
 
 def test_an_overreach_for_the_last_time_blocks_in_the_same_run(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w", task("app-1"), task("app-2", priority=4))  # X-27, S-10
-    hall.builds("app-1", f"echo R-9 >> {PRD_PATH}\necho x > app-1.txt\n")
+    hall = make_run_scene_with_reviewer(
+        tmp_path / "w", task("app-1"), task("app-2", priority=4)
+    )  # X-27, S-10
+    hall.builds("app-1", f"echo REQ-9 >> {PRD_PATH}\necho x > app-1.txt\n")
     first = hall.drain("--no-auto-review", "--max-attempts", "2", code=4)
     assert "may it?" in first.err
     assert hall.statuses()["app-1"] == "open"
@@ -40,14 +42,14 @@ def test_an_overreach_for_the_last_time_blocks_in_the_same_run(tmp_path: Path) -
 
 def test_findings_about_a_whole_epic_may_go_too_deep(tmp_path: Path) -> None:  # S-13, S-11
     epic = task("app-e", issue_type="epic", labels=["review-depth:2"], **{"spec-id": "prd"})
-    hall = make_hall(tmp_path / "w", epic, task("app-1", parent="app-e"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", epic, task("app-1", parent="app-e"))
     hall.answers("review", "REVIEW_STATUS: CLEAN\nISSUES_COUNT: 0", found("The sum is wrong"))
     assert "worth more work" in hall.drain(code=4).err
     assert hall.statuses() == {"app-e": "closed", "app-1": "closed"}
 
 
 def test_the_phase_is_true_while_others_still_build(tmp_path: Path) -> None:  # S-24, S-38
-    hall = make_hall(tmp_path / "w", task("app-1"), task("app-2"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"), task("app-2"))
     phase = f'sed \'s/.*"phase": *"\\([a-z ]*\\)".*/\\1/\' {hall.root}/.ddx/run-state.json'
     hall.plays(
         "review",
@@ -69,7 +71,7 @@ def test_the_phase_is_true_while_others_still_build(tmp_path: Path) -> None:  # 
 # -- measure (S-36) ------------------------------------------------------------------------------
 
 
-def with_tests(hall: Hall) -> None:
+def with_tests(hall: RunScene) -> None:
     """A check whose report names a failing test."""
     (hall.root / "tests").mkdir()
     (hall.root / "tests/test_sum.py").write_text("# @spec-ref prd\n")
@@ -81,7 +83,9 @@ def with_tests(hall: Hall) -> None:
 
 def test_failing_tests_are_traced_before_a_bead_is_blocked(tmp_path: Path) -> None:  # S-36, V-2
     proof = {"acceptance": "- `sh check.sh` passes"}
-    hall = make_hall(tmp_path / "w", task("app-1", **proof, **{"spec-id": "prd"}))
+    hall = make_run_scene_with_reviewer(
+        tmp_path / "w", task("app-1", **proof, **{"spec-id": "prd"})
+    )
     with_tests(hall)
     hall.builds("app-1", WRONG)
     hall.drain("--no-auto-review", "--max-attempts", "1", "--max-cycles", "1", code=None)
@@ -94,7 +98,7 @@ def test_failing_tests_are_traced_before_a_bead_is_blocked(tmp_path: Path) -> No
 
 def test_an_epic_is_measured_when_it_closes_and_before_its_review(tmp_path: Path) -> None:  # S-36
     epic = task("app-e", issue_type="epic", **{"spec-id": "prd"})
-    hall = make_hall(tmp_path / "w", epic, task("app-1", parent="app-e"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", epic, task("app-1", parent="app-e"))
     hall.drain()
     (told,) = hall.journal("measure")
     assert (told["scope"], told["passed"]) == ("app-e", True)
@@ -106,7 +110,7 @@ def test_an_epic_is_measured_when_it_closes_and_before_its_review(tmp_path: Path
 
 def test_without_traceback_nothing_is_measured(tmp_path: Path) -> None:  # S-36, I-3
     epic = task("app-e", issue_type="epic")
-    hall = make_hall(tmp_path / "w", epic, task("app-1", parent="app-e"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", epic, task("app-1", parent="app-e"))
     slider = hall.root / ".helix/slider-config.yaml"
     slider.write_text("verification: {auto_traceback: false}\n")
     hall.drain("--no-auto-review")
@@ -117,7 +121,7 @@ def test_without_traceback_nothing_is_measured(tmp_path: Path) -> None:  # S-36,
 
 
 def test_the_level_is_the_flags_then_the_variables_then_the_files(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w")  # S-34, I-3, D-26
+    hall = make_run_scene_with_reviewer(tmp_path / "w")  # S-34, I-3, D-26
     (hall.root / ".helix/slider-config.yaml").write_text("autonomy_level: low\n")
     assert "low autonomy" in hall.drain(code=4).err
     assert hall.state["autonomy"] == "low"
@@ -130,7 +134,7 @@ def test_the_level_is_the_flags_then_the_variables_then_the_files(tmp_path: Path
 def test_an_old_assumption_is_not_built(tmp_path: Path) -> None:  # I-10
     long_ago = "2025-01-02T03:04:05Z"
     old = {"labels": ["kind:speculative"], "created_at": long_ago, "updated_at": long_ago}
-    hall = make_hall(tmp_path / "w", task("app-1", **old), task("app-2"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1", **old), task("app-2"))
     assert "app-1 is only proposed now" in hall.drain("--no-auto-review").err
     assert hall.statuses() == {"app-1": "proposed", "app-2": "closed"}
     assert hall.calls("build") == ["build app-2"]
@@ -140,7 +144,7 @@ def test_an_old_assumption_is_not_built(tmp_path: Path) -> None:  # I-10
 
 
 def test_work_that_another_command_lands_is_reviewed_by_the_next_run(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w")  # S-17, X-13
+    hall = make_run_scene_with_reviewer(tmp_path / "w")  # S-17, X-13
     (hall.root / "app-1.txt").write_text("the operator's own\n")
     hall.drain(code=None)
     assert hall.statuses() == {"app-1": "open"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.support.attempts import CLEAN
 from tests.support.documents import DESIGN, SEED
+from tests.support.requests import CHANGE, RequestScene, make_request_scene
 from tests.support.runs import CLEAN_REVIEW
-from tests.support.shops import CHANGE, Shop, make_shop
 from tests.support.stub_agents import polished
 
 # Does what each bead asks for: writes the documents at their paths, each naming what it follows
@@ -43,7 +43,7 @@ print("It is written.")
 """
 
 
-def staffed(shop: Shop) -> Shop:
+def staffed(shop: RequestScene) -> RequestScene:
     """With an agent that can do what intake files."""
     shop.stage.mkdir(exist_ok=True)
     maker = shop.stage / "maker"
@@ -56,7 +56,7 @@ def staffed(shop: Shop) -> Shop:
     ):
         (shop.stage / f"{action}-1").write_text(text)
     env = f"{{STAGE: {shop.stage}}}"
-    shop.put(
+    shop.put_all(
         {
             ".ddx/config.yaml": f"harnesses: {{maker: {{kind: command, argv: [{maker}], "
             f"env: {env}}}}}\n",
@@ -67,13 +67,13 @@ def staffed(shop: Shop) -> Shop:
     return shop
 
 
-def landed(shop: Shop) -> list[str]:
+def landed(shop: RequestScene) -> list[str]:
     """The titles of what landed, oldest first."""
     lines = shop.git("log", "--format=%s", "--reverse").out.splitlines()
     return [line.rpartition(" [")[0] for line in lines if line.endswith("]")]
 
 
-def polished_in(shop: Shop) -> list[str]:
+def polished_in(shop: RequestScene) -> list[str]:
     """What a bead waited for is no surprise: no step of a chain costs a look at the next (S-3)."""
     calls = (shop.stage / "calls").read_text().splitlines()
     return [call for call in calls if call.startswith("polish")]
@@ -82,7 +82,7 @@ def polished_in(shop: Shop) -> list[str]:
 def test_one_sentence_in_an_empty_repository_becomes_a_chain_of_landed_documents(
     tmp_path: Path,
 ):  # I-8
-    shop = staffed(make_shop(tmp_path / "w", {}))
+    shop = staffed(make_request_scene(tmp_path / "w", {}))
     asked = shop.ask("design a CRM with lead capture")
     assert [bead["role"] for bead in asked["beads"]] == ["request", *["document"] * 5]
     shop.drain(code=0)
@@ -104,7 +104,7 @@ def test_one_sentence_in_an_empty_repository_becomes_a_chain_of_landed_documents
 
 
 def test_a_change_is_carried_from_the_story_to_the_code(tmp_path: Path):  # I-6, I-7
-    shop = staffed(make_shop(tmp_path / "w"))
+    shop = staffed(make_request_scene(tmp_path / "w"))
     shop.ask(CHANGE)
     shop.drain(code=0)
     assert landed(shop) == [
@@ -119,7 +119,7 @@ def test_a_change_is_carried_from_the_story_to_the_code(tmp_path: Path):  # I-6,
 
 
 def test_an_agent_that_does_nothing_closes_nothing(tmp_path: Path):  # I-6, T-17
-    shop = staffed(make_shop(tmp_path / "w"))
+    shop = staffed(make_request_scene(tmp_path / "w"))
     (shop.stage / "maker").write_text(MAKER.replace("for path in map(", "for path in () and map("))
     asked = shop.ask(CHANGE)
     shop.drain("--max-attempts", "1", code=4)
@@ -131,14 +131,14 @@ def test_a_run_goes_on_once_the_documents_agree_again(tmp_path: Path):  # I-5
     rule = "# D\n\n[[US-001]]\n\n## Constraints\n\n- The store must {}use SQLite.\n"
     one, other = (f"{DESIGN}/technical-designs/TD-{n}.md" for n in ("001-first-design", "002-x"))
     files = {**SEED, one: rule.format(""), other: rule.format("not ")}
-    shop = staffed(make_shop(tmp_path / "w", files))
+    shop = staffed(make_request_scene(tmp_path / "w", files))
     (conflict,) = (
         bead["id"]
         for bead in shop.ask(CHANGE, "--autonomy", "high", code=4)["beads"]
         if bead["role"] == "escalation"
     )
     assert f"{conflict} is a conflict that no authority settles" in shop.drain(code=4).err
-    shop.put({other: rule.format("")})
+    shop.put_all({other: rule.format("")})
     shop.commit("the second design gives way")
     assert f"{conflict} is closed: TD-001 and TD-002 agree again" in shop.drain(code=0).err
     assert shop.rows()[conflict]["status"] == "closed"
@@ -146,10 +146,12 @@ def test_a_run_goes_on_once_the_documents_agree_again(tmp_path: Path):  # I-5
 
 def test_a_gap_that_the_project_wants_open_is_told_once_and_the_run_goes_on(tmp_path: Path):
     design = f"{DESIGN}/technical-designs/TD-001-first-design.md"  # I-5, T-15
-    shop = staffed(make_shop(tmp_path / "w", {**SEED, design: "# D\n\n[[US-001, SD-404]]\n"}))
+    shop = staffed(
+        make_request_scene(tmp_path / "w", {**SEED, design: "# D\n\n[[US-001, SD-404]]\n"})
+    )
     beads = shop.ask(CHANGE, "--autonomy", "high")["beads"]
     (gap,) = (bead["id"] for bead in beads if bead["role"] == "gap")
-    shop.put({design: "# D\n\n[[US-001]]\n"})
+    shop.put_all({design: "# D\n\n[[US-001]]\n"})
     shop.commit("without the name")
     hook = shop.root / ".ddx/hooks/validate-bead-update"
     hook.parent.mkdir()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.runs import task
-from tests.support.stub_agents import Hall, make_hall
+from tests.support.stub_agents import RunScene, make_run_scene_with_reviewer
 
 PARSER = "Parse dates of invoices with the timezone of the customer"
 LATER = "Parse dates of receipts with the timezone of the customer"
@@ -16,22 +16,24 @@ if [ -e "$stage/once" ]; then echo ok > app-1.txt; else touch "$stage/once"; ech
 """
 
 
-def learned(tmp_path: Path, *rows: dict[str, Any], **settings: Any) -> Hall:
+def learned(tmp_path: Path, *rows: dict[str, Any], **settings: Any) -> RunScene:
     """A hall whose first bead failed its check once and then passed."""
-    hall = make_hall(tmp_path / "w", task("app-1", title=PARSER), *rows, **settings)
+    hall = make_run_scene_with_reviewer(
+        tmp_path / "w", task("app-1", title=PARSER), *rows, **settings
+    )
     hall.builds("app-1", FIXED_LATER)
     hall.drain("--no-auto-review")
     assert hall.statuses()["app-1"] == "closed"
     return hall
 
 
-def files_another(hall: Hall) -> str:
+def files_another(hall: RunScene) -> str:
     """A bead of the same kind, as a person files it."""
     proof = "- `test -f later.txt` passes"
     return hall.ddx("create", LATER, "--acceptance", proof).id
 
 
-def memories(hall: Hall) -> list[dict[str, Any]]:
+def memories(hall: RunScene) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = hall.helix("memory", "list", "--json").json
     return found
 
@@ -75,7 +77,7 @@ def test_a_held_out_attempt_goes_without_and_credits_nobody(tmp_path: Path) -> N
 
 
 def test_a_memory_that_cannot_be_opened_never_stops_a_run(tmp_path: Path) -> None:  # M-4
-    hall = make_hall(tmp_path / "w")
+    hall = make_run_scene_with_reviewer(tmp_path / "w")
     (hall.root / ".helix/helix.db").write_bytes(b"rubbish" * 999)
     told = hall.drain("--no-auto-review")
     assert hall.statuses() == {"app-1": "closed"}

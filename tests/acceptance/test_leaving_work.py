@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.support.attempts import CLEAN
-from tests.support.objectives import make_yard, step
-from tests.support.runs import Floor, task
-from tests.support.stub_agents import make_hall
+from tests.support.objectives import make_objective_scene, step
+from tests.support.runs import RunScene, task
+from tests.support.stub_agents import make_run_scene_with_reviewer
 
 LATER = "Round the sum"
 PROOF = "- `test -f README.md` passes"
@@ -29,29 +29,29 @@ def leaves(title: str, **fields: object) -> str:
     return f"{talk}\ncat <<'END'\nFOLLOW_UP: {json.dumps(row)}\nEND\n"
 
 
-def hook(floor: Floor, name: str, script: str) -> None:
+def hook(floor: RunScene, name: str, script: str) -> None:
     path = floor.folder / "hooks" / f"validate-bead-{name}"
     path.parent.mkdir(exist_ok=True)
     path.write_text(script)
     path.chmod(0o755)
 
 
-def dies_at(floor: Floor, name: str) -> None:
+def dies_at(floor: RunScene, name: str) -> None:
     """The run is gone at the first write of that kind, before anything of it is on the disk."""
     hook(floor, name, _DIES.format(mark=floor.stage / "died", root=floor.root))
 
 
-def titles(floor: Floor) -> list[str]:
+def titles(floor: RunScene) -> list[str]:
     return [row["title"] for row in floor.rows().values()]
 
 
-def unfiled(floor: Floor) -> list[Path]:
+def unfiled(floor: RunScene) -> list[Path]:
     return list(floor.folder.glob("executions/*/drafts.json"))
 
 
 @pytest.mark.parametrize("moment", ["create", "update"])
 def test_a_run_that_dies_around_its_landing_loses_no_follow_up(tmp_path: Path, moment: str) -> None:
-    hall = make_hall(tmp_path / "w", task("app-1"))  # A-7, X-19
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"))  # A-7, X-19
     hall.builds("app-1", f"{leaves(LATER)}echo x > app-1.txt\n")
     if moment == "update":  # its claim is a write as well: the hook comes when that is made
         arm = f"mkdir -p {hall.folder}/hooks && mv {hall.stage}/armed {hall.folder}/hooks"
@@ -73,7 +73,7 @@ def test_a_run_that_dies_around_its_landing_loses_no_follow_up(tmp_path: Path, m
 
 
 def test_a_follow_up_that_was_filed_when_the_run_died_is_not_filed_again(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w", task("app-1"))  # A-7
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"))  # A-7
     hall.builds("app-1", f"{leaves(LATER)}echo x > app-1.txt\n")
     hall.drain("--no-auto-review", "--max-cycles", "1")
     (later,) = [row["id"] for row in hall.rows().values() if row["title"] == LATER]
@@ -89,7 +89,7 @@ def test_a_follow_up_that_was_filed_when_the_run_died_is_not_filed_again(tmp_pat
 
 
 def test_an_objective_that_dies_at_its_filing_loses_no_follow_up(tmp_path: Path) -> None:
-    yard = make_yard(tmp_path / "w")  # A-7, O-5
+    yard = make_objective_scene(tmp_path / "w")  # A-7, O-5
     yard.plan(step("001"))
     yard.builds("001", f"{leaves(LATER)}echo x > 001.txt\necho DELIVERED: 001.txt\n")
     hooked = yard.folder / "hooks/validate-bead-create"
@@ -105,7 +105,7 @@ def test_an_objective_that_dies_at_its_filing_loses_no_follow_up(tmp_path: Path)
 
 
 def test_a_project_that_does_not_want_the_follow_up_keeps_its_run(tmp_path: Path) -> None:  # T-15
-    hall = make_hall(tmp_path / "w", task("app-1"), task("app-2"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"), task("app-2"))
     hall.builds("app-1", f"{leaves(LATER)}echo x > app-1.txt\n")
     hook(hall, "create", "#!/bin/sh\necho no more beads >&2\nexit 1\n")
     told = hall.drain("--no-auto-review")
@@ -119,7 +119,7 @@ def test_a_project_that_does_not_want_the_follow_up_keeps_its_run(tmp_path: Path
 
 
 def test_a_bead_that_vanished_under_its_attempt_does_not_end_the_run(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w", task("app-1"), task("app-2"))  # S-22
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"), task("app-2"))  # S-22
     gone = f"grep -v '\"app-1\"' {hall.folder}/beads.jsonl > $stage/left"
     hall.builds(
         "app-1", f"{gone}\ncat $stage/left > {hall.folder}/beads.jsonl\n{leaves(LATER)}echo x > y\n"
@@ -129,8 +129,8 @@ def test_a_bead_that_vanished_under_its_attempt_does_not_end_the_run(tmp_path: P
 
 
 def test_what_a_last_attempt_left_for_later_does_not_open_its_bead_again(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w", task("app-1"))  # S-10, S-13
-    number = """sed "s/NTH/$(grep -c '^build app-1' "$stage/calls")/" """
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"))  # S-10, S-13
+    number = """sed "s/NTH/$(grep -c '^build app-1$' "$stage/calls")/" """
     each = leaves("The NTH part", blocks=True).replace("cat <<", f"{number} <<")
     hall.builds("app-1", f"{each}echo x > wrong.txt\n")
     hall.drain("--no-auto-review", "--max-attempts", "2", code=4)
@@ -141,7 +141,9 @@ def test_what_a_last_attempt_left_for_later_does_not_open_its_bead_again(tmp_pat
 def test_what_was_shown_to_an_attempt_does_not_undo_that_its_bead_is_left_alone(
     tmp_path: Path,
 ) -> None:  # S-6, M-8
-    hall = make_hall(tmp_path / "w", task("app-1", title="Parse dates"), memory={"holdout": 0})
+    hall = make_run_scene_with_reviewer(
+        tmp_path / "w", task("app-1", title="Parse dates"), memory={"holdout": 0}
+    )
     words = ("--trigger", "dates are to be parsed", "--resolution", "use the parser of the shop")
     hall.helix("memory", "store", "--type", "pattern", *words)
     hook(hall, "update", '#!/bin/sh\ngrep -q \'"status": *"closed"\' && exit 1\nexit 0\n')

@@ -18,9 +18,9 @@ from tests.support.objectives import (
     FINDINGS,
     HOLD,
     TEXT,
-    Yard,
+    ObjectiveScene,
     ended,
-    make_yard,
+    make_objective_scene,
     stalled,
     statuses,
     step,
@@ -28,13 +28,13 @@ from tests.support.objectives import (
 from tests.support.runs import CLEAN_REVIEW, task
 from tests.support.tracker import wait_for
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.project import Project
-from helix.run_lock import only_run
+from ddx.base.clock import Clock
+from ddx.project.project import Project
+from helix.run.run_lock import only_run
 
 
 def test_an_objective_is_explored_planned_built_reviewed_and_remembered(tmp_path: Path) -> None:
-    yard = make_yard(tmp_path / "w")  # O-6
+    yard = make_objective_scene(tmp_path / "w")  # O-6
     idioms = {"required": ["one line"], "forbidden": []}
     yard.plan(
         step("001"),
@@ -73,7 +73,7 @@ def test_an_objective_is_explored_planned_built_reviewed_and_remembered(tmp_path
 
 
 def test_everybody_is_told_what_it_needs(tmp_path: Path) -> None:  # O-6
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.plan(step("001"), step("002", "001"))
     yard.objective(TEXT, "--no-auto-review")
     prompts = yard.asked("explorer")
@@ -95,7 +95,7 @@ def test_everybody_is_told_what_it_needs(tmp_path: Path) -> None:  # O-6
 def test_tasks_that_do_not_wait_run_side_by_side_unless_they_touch_the_same(
     tmp_path: Path,
 ) -> None:  # O-6, X-20
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     shared = {"delta": ["same/"]}
     yard.plan(
         step("001"),
@@ -127,7 +127,7 @@ def test_tasks_that_do_not_wait_run_side_by_side_unless_they_touch_the_same(
 
 
 def test_killed_after_two_of_three_tasks_it_goes_on_with_the_third(tmp_path: Path) -> None:
-    yard = make_yard(tmp_path / "w")  # O-5
+    yard = make_objective_scene(tmp_path / "w")  # O-5
     yard.plan(step("001"), step("002"), step("003", "001", "002"))
     hold = 'while [ ! -e "$stage/go" ]; do sleep 0.05; done\necho done > 003.txt\n'
     yard.builds("003", hold)
@@ -150,7 +150,7 @@ def test_killed_after_two_of_three_tasks_it_goes_on_with_the_third(tmp_path: Pat
 
 @pytest.mark.parametrize("agent", ["explorer", "planner", "review", "observer"])
 def test_killed_in_any_phase_it_goes_on(tmp_path: Path, agent: str) -> None:  # O-5
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     answer = (yard.stage / f"{agent}-1").read_text()
     yard.plays(agent, f'while [ ! -e "$stage/go" ]; do sleep 0.05; done\n{answer}')
     driver = yard.begin_objective(TEXT)
@@ -170,12 +170,14 @@ def test_killed_in_any_phase_it_goes_on(tmp_path: Path, agent: str) -> None:  # 
 def test_a_task_that_landed_before_anybody_wrote_it_down_is_not_built_again(
     tmp_path: Path,
 ) -> None:  # O-5
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.objective(TEXT)
     (log,) = (yard.root / ".helix/objectives").glob("*/events.jsonl")
     lines = log.read_text().splitlines(keepends=True)
     first = next(n for n, line in enumerate(lines) if "start_building" in line) + 1
     log.write_text("".join(lines[:first]))
+    (landed,) = (row["session_id"] for row in yard.rows().values() if "session_id" in row)
+    (yard.root / ".ddx/state/reviews" / landed).write_text("\n")  # promised before it landed
     (yard.stage / "calls").unlink()
     done = yard.objective("resume", "--json").json
     assert (done["state"], len(done["completed"])) == ("DONE", 1)
@@ -185,7 +187,7 @@ def test_a_task_that_landed_before_anybody_wrote_it_down_is_not_built_again(
 
 @pytest.mark.parametrize("were_filed", [True, False])
 def test_a_plan_is_filed_once_whenever_it_died(tmp_path: Path, were_filed: bool) -> None:  # O-5
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     before = list(yard.rows().values())
     yard.plan(step("001"), step("002", "001"))
     yard.builds("001", "exit 1")
@@ -213,7 +215,7 @@ def test_a_plan_is_filed_once_whenever_it_died(tmp_path: Path, were_filed: bool)
 
 
 def test_explorers_that_fail_leave_it_to_the_others(tmp_path: Path) -> None:  # O-6
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     good = (yard.stage / "explorer-1").read_text()
     yard.plays(
         "explorer",
@@ -229,7 +231,7 @@ def test_explorers_that_fail_leave_it_to_the_others(tmp_path: Path) -> None:  # 
 
 
 def test_after_a_crash_only_what_nobody_explored_is_explored(tmp_path: Path) -> None:  # O-5
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     good = (yard.stage / "explorer-1").read_text()
     hold = 'case "$(grep "^SCOPE:" "$mine")" in *framework) sleep 60 ;; esac\n'
     yard.plays("explorer", hold + good)
@@ -244,7 +246,7 @@ def test_after_a_crash_only_what_nobody_explored_is_explored(tmp_path: Path) -> 
 
 
 def test_where_nobody_answers_it_can_be_tried_again(tmp_path: Path) -> None:  # O-6
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.plays("explorer", "exit 3")
     failed = yard.objective(TEXT, code=1)
     assert "no explorer answered" in failed.out
@@ -255,7 +257,7 @@ def test_where_nobody_answers_it_can_be_tried_again(tmp_path: Path) -> None:  # 
 
 
 def test_nothing_found_is_an_error_with_a_way_out(tmp_path: Path) -> None:  # O-2
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.says("explorer", {**FINDINGS, "findings": []})
     done = yard.objective(TEXT, "--json", code=1).json
     assert (done["state"], done["error_reason"]) == ("ERROR", "empty_exploration")
@@ -265,7 +267,7 @@ def test_nothing_found_is_an_error_with_a_way_out(tmp_path: Path) -> None:  # O-
 
 
 def test_a_plan_with_a_ring_files_nothing(tmp_path: Path) -> None:  # O-2
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.plan(step("001", "002"), step("002", "001"))
     done = yard.objective(TEXT, "--json", code=1).json
     assert (done["state"], done["error_reason"]) == ("ERROR", "cycles_detected")
@@ -274,13 +276,13 @@ def test_a_plan_with_a_ring_files_nothing(tmp_path: Path) -> None:  # O-2
 
 
 def test_a_plan_without_tasks_is_an_error(tmp_path: Path) -> None:  # O-2
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.plan()
     assert yard.objective(TEXT, "--json", code=1).json["error_reason"] == "no_tasks"
 
 
 def test_a_planner_that_cannot_be_read_is_told_so_once(tmp_path: Path) -> None:
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     good = (yard.stage / "planner-1").read_text()
     yard.plays("planner", 'echo \'PLAN: {"status": "later"}\'', good)
     yard.objective(TEXT)
@@ -292,7 +294,7 @@ def test_a_planner_that_cannot_be_read_is_told_so_once(tmp_path: Path) -> None:
 
 
 def test_a_question_of_the_planner_waits_for_its_answer(tmp_path: Path) -> None:  # O-1
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     asks = 'cat <<\'END\'\nPLAN: {"status": "clarify", "questions": ["Which ink?"]}\nEND'
     yard.plays("planner", asks, (yard.stage / "planner-1").read_text())
     stopped = yard.objective(TEXT, code=4)
@@ -345,7 +347,7 @@ def test_a_stall_may_be_planned_anew(tmp_path: Path) -> None:  # O-5, O-6
 
 
 def test_the_same_failure_three_times_ends_it(tmp_path: Path) -> None:  # O-4
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.plan(*(step(f"00{n}", verify="sh -c 'echo no such port; exit 7'") for n in range(1, 5)))
     words = ("--max-attempts", "1", "--workers", "1", "--json")
     done = yard.objective(TEXT, *words, code=1).json
@@ -354,7 +356,7 @@ def test_the_same_failure_three_times_ends_it(tmp_path: Path) -> None:  # O-4
 
 
 def test_what_lands_while_it_fails_is_reviewed_all_the_same(tmp_path: Path) -> None:  # S-16
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     bad = [step(f"00{n}", verify="sh -c 'echo no such port; exit 7'") for n in range(1, 4)]
     yard.plan(*bad, step("004"))
     log = f"{yard.root}/.helix/objectives/*/events.jsonl"
@@ -366,7 +368,7 @@ def test_what_lands_while_it_fails_is_reviewed_all_the_same(tmp_path: Path) -> N
 
 
 def test_what_leaves_its_delta_does_not_land(tmp_path: Path) -> None:  # O-7
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.builds("001", "echo done > 001.txt\nmkdir -p src/other\necho x > src/other/001.txt")
     stopped = yard.objective(TEXT, "--max-attempts", "2", "--json", code=4).json
     assert (stopped["state"], len(stopped["blocked"])) == ("DONE", 1)
@@ -379,7 +381,7 @@ def test_what_leaves_its_delta_does_not_land(tmp_path: Path) -> None:  # O-7
 
 
 def test_a_budget_that_is_spent_stops_it_and_it_can_go_on(tmp_path: Path) -> None:  # X-7
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.plan(step("001"), step("002", "001"))
     stopped = yard.objective(TEXT, "--max-tokens", "500", "--no-auto-review", code=1)
     assert "budget" in stopped.out
@@ -389,7 +391,9 @@ def test_a_budget_that_is_spent_stops_it_and_it_can_go_on(tmp_path: Path) -> Non
 
 
 def test_a_builder_that_is_cut_off_by_the_budget_is_nobodys_interrupt(tmp_path: Path) -> None:
-    yard = make_yard(tmp_path / "w")  # X-7: it says what it used, and is still at work then
+    yard = make_objective_scene(
+        tmp_path / "w"
+    )  # X-7: it says what it used, and is still at work then
     yard.builds("001", "sleep 60")
     stopped = yard.objective(TEXT, "--max-tokens", "500", "--no-auto-review", code=1)
     assert "the budget is spent: 600 tokens" in stopped.out
@@ -398,7 +402,7 @@ def test_a_builder_that_is_cut_off_by_the_budget_is_nobodys_interrupt(tmp_path: 
 
 
 def test_an_observer_that_fails_spoils_nothing(tmp_path: Path) -> None:
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.plays("observer", "exit 9")
     done = yard.objective(TEXT)
     assert "nothing was learned" in done.err
@@ -406,7 +410,7 @@ def test_an_observer_that_fails_spoils_nothing(tmp_path: Path) -> None:
 
 
 def test_interrupted_it_keeps_what_was_made_and_goes_on_later(tmp_path: Path) -> None:  # C-2
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.builds("001", 'while [ ! -e "$stage/go" ]; do sleep 0.05; done\necho done > 001.txt\n')
     driver = yard.begin_objective(TEXT)
     yard.await_call("build 001")
@@ -418,9 +422,9 @@ def test_interrupted_it_keeps_what_was_made_and_goes_on_later(tmp_path: Path) ->
     assert yard.objective("resume", "--json").json["state"] == "DONE"
 
 
-def held_at(folder: Path, agent: str) -> Yard:
+def held_at(folder: Path, agent: str) -> ObjectiveScene:
     """One whose agent does not answer before somebody touches `go`."""
-    yard = make_yard(folder)
+    yard = make_objective_scene(folder)
     yard.plays(agent, f"{HOLD}{(yard.stage / f'{agent}-1').read_text()}")
     return yard
 
@@ -472,7 +476,7 @@ def test_asked_to_stop_it_hears_whoever_is_speaking_and_ends(
 
 
 def test_the_status_tells_of_it_and_it_is_stopped(tmp_path: Path) -> None:  # S-25
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.plan(step("001"), step("002", "001"))
     yard.builds("001", f"{HOLD}echo done > 001.txt\n")
     driver = yard.begin_objective(TEXT)
@@ -494,7 +498,7 @@ def test_the_status_tells_of_it_and_it_is_stopped(tmp_path: Path) -> None:  # S-
 
 
 def test_a_review_that_the_budget_does_not_allow_stays_owed(tmp_path: Path) -> None:  # X-7, S-16
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     stopped = yard.objective(TEXT, "--max-tokens", "500", code=1)
     assert "helix objective resume" in stopped.out
     assert (yard.calls("build"), yard.calls("review")) == (["build 001"], [])
@@ -506,7 +510,7 @@ def test_a_review_that_the_budget_does_not_allow_stays_owed(tmp_path: Path) -> N
 
 
 def test_two_do_not_run_in_one_project(tmp_path: Path) -> None:  # S-20
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.builds("001", 'while [ ! -e "$stage/go" ]; do sleep 0.05; done\necho done > 001.txt\n')
     driver = yard.begin_objective(TEXT)
     yard.await_call("build 001")
@@ -518,8 +522,8 @@ def test_two_do_not_run_in_one_project(tmp_path: Path) -> None:  # S-20
 
 
 def test_beside_a_run_no_objective_is_begun(tmp_path: Path) -> None:  # S-20
-    yard = make_yard(tmp_path / "w")
-    with only_run(Project(str(yard.root)), SYSTEM_CLOCK):
+    yard = make_objective_scene(tmp_path / "w")
+    with only_run(Project(str(yard.root)), Clock()):
         assert "a run is active here" in yard.objective(TEXT, code=2).err
     assert yard.calls() == []
     assert yard.objective("list", "--json").json == []
@@ -559,7 +563,7 @@ def orphan(**more: Any) -> dict[str, Any]:
 def test_orphans_of_an_earlier_objective_are_offered(
     tmp_path: Path, choice: str, status: str
 ) -> None:  # O-9
-    yard = make_yard(tmp_path / "w", orphan())
+    yard = make_objective_scene(tmp_path / "w", orphan())
     refused = yard.objective(TEXT, code=4)
     assert "app-9" in refused.err
     assert "--orphans" in refused.err
@@ -578,13 +582,13 @@ def test_orphans_of_an_earlier_objective_are_offered(
     ],
 )
 def test_what_somebody_may_still_hold_is_no_orphan(tmp_path: Path, more: dict[str, Any]) -> None:
-    yard = make_yard(tmp_path / "w", orphan(**more))  # O-9
+    yard = make_objective_scene(tmp_path / "w", orphan(**more))  # O-9
     yard.objective(TEXT)
     assert yard.rows()["app-9"]["status"] == "in_progress"
 
 
 def test_where_objectives_stand_is_told(tmp_path: Path) -> None:  # O-9
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     assert "no objective" in yard.objective("status", code=1).err
     assert yard.objective("list", "--json").json == []
     yard.objective(TEXT)
@@ -598,7 +602,7 @@ def test_where_objectives_stand_is_told(tmp_path: Path) -> None:  # O-9
 
 
 def test_a_review_that_finds_something_files_it(tmp_path: Path) -> None:  # S-16
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     finding = [{"severity": "high", "title": "It says too little", "file": "001.txt", "line": 1}]
     found = f"REVIEW_STATUS: ISSUES_FOUND\nISSUES_COUNT: 1\n```json\n{json.dumps(finding)}\n```"
     yard.says("review", found, CLEAN_REVIEW)

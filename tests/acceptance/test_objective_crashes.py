@@ -9,7 +9,7 @@ from subprocess import DEVNULL, run
 
 import pytest
 from tests.support.attempts import CLEAN
-from tests.support.objectives import TEXT, Yard, make_yard, statuses, step
+from tests.support.objectives import TEXT, ObjectiveScene, make_objective_scene, statuses, step
 from tests.support.tracker import ROOT
 
 # A driver that is killed as by kill -9 once its log has so many lines, before it does anything
@@ -35,7 +35,7 @@ _PROGRAM = ROOT / "src/helix/__main__.py"
 MOST_LINES = 40
 
 
-def objective_until(yard: Yard, lines: int, *words: str) -> int:
+def objective_until(yard: ObjectiveScene, lines: int, *words: str) -> int:
     """The exit code of `helix objective WORDS`, killed at this many lines."""
     argv = [sys.executable, "-c", _MORTAL, str(lines), str(_PROGRAM), "objective", *words]
     variables = yard.variables(HELIX_BACKOFF_SLEEP="0", PYTHONPATH=str(ROOT / "src"))
@@ -43,22 +43,22 @@ def objective_until(yard: Yard, lines: int, *words: str) -> int:
     return ended.returncode
 
 
-def lines_of(yard: Yard) -> list[str]:
+def lines_of(yard: ObjectiveScene) -> list[str]:
     """What each line of the log is, `note explored` or `event start`; none without a log."""
     logs = list((yard.root / ".helix/objectives").glob("*/events.jsonl"))
     rows = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
     return [f"{row['kind']} {row['name']}" for row in rows]
 
 
-def make_busy(folder: Path) -> Yard:
+def make_busy(folder: Path) -> ObjectiveScene:
     """Two tasks, one after the other, the first of which needs a second try."""
-    yard = make_yard(folder)
+    yard = make_objective_scene(folder)
     yard.plan(step("001"), step("002", "001"))
     yard.builds("001", 'mkdir "$stage/tried" && exit 1\necho done > 001.txt\n')
     return yard
 
 
-def stands(yard: Yard) -> None:
+def stands(yard: ObjectiveScene) -> None:
     """What is true at the end, however often it was killed on the way."""
     told = yard.objective("status", "--json").json
     assert (told["state"], len(told["completed"])) == ("DONE", 2)
@@ -86,7 +86,7 @@ def test_killed_after_every_line_in_turn_it_comes_to_the_same_end(tmp_path: Path
     stands(yard)
 
 
-@pytest.mark.parametrize("line", ["note filing", "event tasks_created", "note landed"])
+@pytest.mark.parametrize("line", ["note filing", "event tasks_created", "note reviewed"])
 def test_killed_once_it_comes_to_the_same_end(tmp_path: Path, line: str) -> None:
     whole = make_busy(tmp_path / "whole")
     whole.objective(TEXT)

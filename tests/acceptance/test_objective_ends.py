@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 from tests.support.attempts import CLEAN
-from tests.support.objectives import FINDINGS, OBSERVATION, TEXT, Yard, make_yard, statuses, step
+from tests.support.objectives import (
+    FINDINGS,
+    OBSERVATION,
+    TEXT,
+    ObjectiveScene,
+    make_objective_scene,
+    statuses,
+    step,
+)
 from tests.support.runs import CLEAN_REVIEW
 
 # An agent of the `script` harness, whose calls can end in every way that a harness knows: a file
@@ -42,9 +50,9 @@ _STATES = {
 _LONG = "2999-01-01T00:00:00Z"
 
 
-def make_scripted(folder: Path) -> Yard:
+def make_scripted(folder: Path) -> ObjectiveScene:
     """A yard whose agent `actor` can end in any way; `stub` is the alternate."""
-    yard = make_yard(folder)
+    yard = make_objective_scene(folder)
     act = yard.stage / "act"
     act.write_text(_ACT.format(stage=yard.stage))
     act.chmod(0o755)
@@ -58,11 +66,13 @@ def make_scripted(folder: Path) -> Yard:
     return yard
 
 
-def act(yard: Yard, *words: str) -> tuple[str, ...]:
+def act(yard: ObjectiveScene, *words: str) -> tuple[str, ...]:
     return (*words, "--agent", "actor", "--model", str(yard.stage / "script"))
 
 
-def ends(yard: Yard, action: str, end: str, *, how: str = "every", until: str = "") -> None:
+def ends(
+    yard: ObjectiveScene, action: str, end: str, *, how: str = "every", until: str = ""
+) -> None:
     row = {"end": end, "reason": f"it says {end}", **({"until": until} if until else {})}
     (yard.stage / f"{how}-{action}").write_text(json.dumps(row) + "\n")
 
@@ -154,7 +164,7 @@ def test_at_a_usage_limit_another_agent_may_take_over_every_part(tmp_path: Path)
 def test_whoever_is_at_work_when_the_budget_is_spent_is_cut_off(
     tmp_path: Path, agent: str, tokens: str
 ) -> None:  # X-7: each call uses 120 tokens, and says so before its work is done
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     answer = (yard.stage / f"{agent}-1").read_text()
     yard.plays(agent, "sleep 60")
     stopped = yard.objective(TEXT, "--max-tokens", tokens, "--json", code=1).json

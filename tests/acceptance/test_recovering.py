@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.attempts import CLEAN
-from tests.support.runs import task
-from tests.support.stub_agents import Hall, make_hall
+from tests.support.runs import stopped, task
+from tests.support.stub_agents import RunScene, make_run_scene_with_reviewer
 from tests.support.tracker import Row, wait_for
 
-from ddx.process import started_at
+from ddx.base.process import started_at
 
 HERE = os.uname().nodename
 LONG_AGO, NO_PID = "2025-11-01T10:00:00Z", 999_999_999
@@ -51,7 +51,7 @@ def test_only_claims_that_are_old_and_whose_holder_is_gone_are_released(tmp_path
         claimed("away-old", LONG_AGO, machine="elsewhere"),
         claimed("mara", LONG_AGO) | {"owner": "mara"},
     ]
-    hall = make_hall(tmp_path / "w", *rows)
+    hall = make_run_scene_with_reviewer(tmp_path / "w", *rows)
     done = hall.drain("--no-auto-review")
     found = {row["bead"]: row["released"] for row in hall.journal("claim")}
     assert found == {
@@ -75,14 +75,15 @@ def test_only_claims_that_are_old_and_whose_holder_is_gone_are_released(tmp_path
 def test_a_second_run_is_refused_then_the_first_is_killed_and_the_next_goes_on(
     tmp_path: Path,
 ) -> None:  # S-18, S-20, S-25, X-19
-    hall = make_hall(tmp_path / "w")
+    hall = make_run_scene_with_reviewer(tmp_path / "w")
     hall.builds("app-1", HOLDS)
     first = hall.launch()
     hall.await_call("build app-1")
     wait_for(lambda: "agent-usage" in _told(hall) and bool(hall.state["current_attempt"]))
-    before = hall.settled()
-    refused, refused_s = timed(lambda: hall.drain(code=2))
-    assert hall.everything() == before
+    with stopped(first):
+        before = hall.everything()
+        refused, refused_s = timed(lambda: hall.drain(code=2))
+        assert hall.everything() == before
     assert f"pid {first.pid}" in refused.err
     told, told_s = timed(lambda: hall.helix("status", "--json").json)
     assert told["run"]["state"] == "running"
@@ -103,13 +104,13 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
     return call(), time.monotonic() - began_s
 
 
-def _told(hall: Hall) -> str:
+def _told(hall: RunScene) -> str:
     """What the only attempt has told of itself so far."""
     return "".join(path.read_text() for path in hall.folder.glob("executions/*/events.jsonl"))
 
 
 def test_a_review_that_a_killed_run_owed_is_done_first(tmp_path: Path) -> None:  # S-17
-    hall = make_hall(tmp_path / "w", task("app-1"), task("app-2"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"), task("app-2"))
     hall.plays("review", "sleep 30", "echo REVIEW_STATUS: CLEAN\necho ISSUES_COUNT: 0")
     run = hall.launch()
     wait_for(lambda: "review" in hall.calls())
@@ -124,7 +125,7 @@ def test_a_review_that_a_killed_run_owed_is_done_first(tmp_path: Path) -> None: 
 
 def test_a_promised_review_that_nobody_can_make_any_more_is_said_once(tmp_path: Path) -> None:
     pruned, landed_late = "20260101T000000-aaaaaa", "20260101T000000-bbbbbb"  # S-17, C-9
-    hall = make_hall(tmp_path / "w", task("app-1"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"))
     notes = hall.folder / "state" / "reviews"
     notes.mkdir(parents=True)
     for attempt in (pruned, landed_late):
@@ -145,7 +146,7 @@ def test_a_promised_review_that_nobody_can_make_any_more_is_said_once(tmp_path: 
 
 
 def test_a_run_that_cannot_even_begin_its_attempt_owes_no_review(tmp_path: Path) -> None:  # S-17
-    hall = make_hall(tmp_path / "w", task("app-1"))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"))
     hall.git("checkout", "--quiet", "--detach")
     assert "is on no branch" in hall.drain(code=2).err
     hall.git("checkout", "--quiet", "main")
@@ -154,7 +155,7 @@ def test_a_run_that_cannot_even_begin_its_attempt_owes_no_review(tmp_path: Path)
 
 
 def test_a_review_whose_commits_are_gone_does_not_hold_up_every_run(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w", task("app-1"), task("app-2"))  # S-17
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"), task("app-2"))  # S-17
     hall.answers("review", "I cannot say", "REVIEW_STATUS: CLEAN\nISSUES_COUNT: 0")
     hall.drain(code=4)
     hall.git("reset", "--quiet", "--hard", "HEAD~1")  # the operator wants none of it

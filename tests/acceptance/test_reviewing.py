@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from tests.support.runs import task
-from tests.support.stub_agents import make_hall
+from tests.support.stub_agents import make_run_scene_with_reviewer
 
 CLEAN = "REVIEW_STATUS: CLEAN\nISSUES_COUNT: 0"
 
@@ -31,7 +31,7 @@ def found(*titles: str, severity: str = "high") -> str:
 
 
 def test_the_other_agent_reviews_and_never_learns_who_built(tmp_path: Path) -> None:  # S-15
-    hall = make_hall(tmp_path / "w", review_agent="critic")
+    hall = make_run_scene_with_reviewer(tmp_path / "w", review_agent="critic")
     hall.builds("app-1", "echo 'the new line' > app-1.txt\n")
     hall.drain("--model", "giant-9")
     assert hall.argv("build") == ["maker --model giant-9"]
@@ -45,13 +45,13 @@ def test_the_other_agent_reviews_and_never_learns_who_built(tmp_path: Path) -> N
 
 
 def test_the_flag_names_another_reviewer_for_one_run(tmp_path: Path) -> None:  # S-15, C-6
-    hall = make_hall(tmp_path / "w")
+    hall = make_run_scene_with_reviewer(tmp_path / "w")
     hall.drain("--review-agent", "critic")
     assert [line.split()[0] for line in hall.argv("review")] == ["critic"]
 
 
 def test_each_finding_is_filed_once_and_before_the_next_selection(tmp_path: Path) -> None:  # S-16
-    hall = make_hall(tmp_path / "w", task("app-1"), task("app-2", priority=4))
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"), task("app-2", priority=4))
     twice = found("The sum is wrong", "the sum is WRONG.")
     again = found("The sum is wrong")
     small = found("A comma", severity="low")
@@ -66,7 +66,7 @@ def test_each_finding_is_filed_once_and_before_the_next_selection(tmp_path: Path
 
 
 def test_a_change_that_cannot_be_judged_stops_the_run_and_lands_no_more(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w", task("app-1"), task("app-2"))  # S-16, C-2
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"), task("app-2"))  # S-16, C-2
     hall.plays("review", "echo 'all fine'; exit 3")
     assert "the review cannot be read" in hall.drain(code=4).err
     assert hall.calls("build") == ["build app-1"]

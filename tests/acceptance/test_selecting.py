@@ -7,14 +7,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.runs import task
-from tests.support.stub_agents import aligned, make_hall
+from tests.support.stub_agents import aligned, make_run_scene_with_reviewer
 from tests.support.tracker import edge
 
 WRONG = "echo wrong > wrong.txt\n"
 
 
 def test_a_focused_epic_never_hands_out_a_child_whose_dependency_is_open(tmp_path: Path) -> None:
-    hall = make_hall(  # S-5, D-14
+    hall = make_run_scene_with_reviewer(  # S-5, D-14
         tmp_path / "w",
         task("app-e", issue_type="epic"),
         task("app-1", parent="app-e", priority=1),
@@ -29,7 +29,7 @@ def test_a_focused_epic_never_hands_out_a_child_whose_dependency_is_open(tmp_pat
 
 
 def test_an_intractable_bead_is_blocked_after_four_attempts_with_its_epic(tmp_path: Path) -> None:
-    hall = make_hall(  # S-10, D-7
+    hall = make_run_scene_with_reviewer(  # S-10, D-7
         tmp_path / "w",
         task("app-e", issue_type="epic", labels=["area:cart"]),
         task("app-1", parent="app-e", title="Count the sum"),
@@ -58,7 +58,7 @@ def test_a_batch_takes_kin_by_parent_then_document_and_area_only_without_either(
     tmp_path: Path,
 ) -> None:  # S-8
     area = {"labels": ["area:cart"]}
-    hall = make_hall(
+    hall = make_run_scene_with_reviewer(
         tmp_path / "w",
         task("app-e", issue_type="epic"),
         task("app-1", priority=0, parent="app-e", **area),
@@ -76,7 +76,9 @@ def test_a_batch_takes_kin_by_parent_then_document_and_area_only_without_either(
 
 
 def test_an_alignment_runs_once_for_every_count_of_completed_cycles(tmp_path: Path) -> None:  # S-9
-    hall = make_hall(tmp_path / "w", *(task(f"app-{n}", priority=n - 1) for n in range(1, 5)))
+    hall = make_run_scene_with_reviewer(
+        tmp_path / "w", *(task(f"app-{n}", priority=n - 1) for n in range(1, 5))
+    )
     hall.builds("app-3", WRONG)  # a failed attempt right after the count asks for no second one
     hall.plays("align", aligned(name="AR-1"), aligned(name="AR-2"))
     hall.drain("--review-every", "2", "--max-attempts", "2", "--no-auto-review", code=4)
@@ -86,7 +88,7 @@ def test_an_alignment_runs_once_for_every_count_of_completed_cycles(tmp_path: Pa
 
 
 def test_a_blocked_bead_is_opened_again_by_a_material_edit_alone(tmp_path: Path) -> None:  # S-10
-    hall = make_hall(tmp_path / "w")
+    hall = make_run_scene_with_reviewer(tmp_path / "w")
     hall.builds("app-1", WRONG)
     run = ("--max-attempts", "1", "--no-auto-review")
     hall.drain(*run, code=4)

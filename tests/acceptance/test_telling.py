@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import re
 import signal
-import time
 from pathlib import Path
+from shutil import which
 
 from tests.support.runs import task
-from tests.support.stub_agents import aligned, designed, make_hall
-from tests.support.tracker import wait_for
+from tests.support.stub_agents import aligned, designed, make_run_scene_with_reviewer
+from tests.support.tracker import SYSTEM_PATH, wait_for
 
 from helix.cli.registry import COMMANDS
 
@@ -21,7 +21,9 @@ WRONG = "echo wrong > wrong.txt\n"
 
 
 def test_every_line_of_a_summary_has_its_form_and_every_range_is_true(tmp_path: Path) -> None:
-    hall = make_hall(tmp_path / "w", task("app-1"), task("app-2", priority=4))  # S-27, S-28
+    hall = make_run_scene_with_reviewer(
+        tmp_path / "w", task("app-1"), task("app-2", priority=4)
+    )  # S-27, S-28
     hall.builds("app-2", WRONG)
     done = hall.drain("-s", "--max-attempts", "1", code=4)
     lines = done.err.splitlines()
@@ -53,7 +55,7 @@ def test_every_line_of_a_summary_has_its_form_and_every_range_is_true(tmp_path: 
 
 
 def test_the_totals_are_the_sum_of_all_calls_of_every_kind(tmp_path: Path) -> None:  # S-28
-    hall = make_hall(tmp_path / "w", task("app-1"), review_agent="critic")
+    hall = make_run_scene_with_reviewer(tmp_path / "w", task("app-1"), review_agent="critic")
     hall.answers("check", "NEXT_ACTION: DESIGN", "NEXT_ACTION: ALIGN", "NEXT_ACTION: STOP")
     hall.plays("design", designed())
     hall.plays("align", aligned())
@@ -69,7 +71,7 @@ def test_the_totals_are_the_sum_of_all_calls_of_every_kind(tmp_path: Path) -> No
 
 
 def test_help_and_dry_runs_change_no_byte_and_start_no_agent(tmp_path: Path) -> None:  # S-31, C-3
-    hall = make_hall(tmp_path / "w")
+    hall = make_run_scene_with_reviewer(tmp_path / "w")
     before = hall.everything()
     home = sorted(hall.home.rglob("*"))
     assert "run" in hall.helix("--help").out
@@ -84,15 +86,29 @@ def test_help_and_dry_runs_change_no_byte_and_start_no_agent(tmp_path: Path) -> 
 
 
 def test_a_watch_that_has_nothing_to_do_calls_nobody(tmp_path: Path) -> None:  # S-33, S-14
-    hall = make_hall(tmp_path / "w")
+    hall = make_run_scene_with_reviewer(tmp_path / "w")
     hall.drain()
     before = hall.calls()
-    run = hall.launch("--watch")
+    looks = tmp_path / "looks"
+    run = hall.launch("--watch", PATH=f"{_counting_git(tmp_path / 'bin', looks)}:{SYSTEM_PATH}")
     wait_for(lambda: hall.state["phase"] == "watching" and hall.state["pid"] == run.pid)
     (hall.root / "note.txt").write_text("no document of ours\n")
-    time.sleep(2.5)  # it looks about once a second
+    seen = len(looks.read_text().splitlines())
+    # The first look may have begun before the note was there.
+    wait_for(lambda: len(looks.read_text().splitlines()) >= seen + 2)
     run.send_signal(signal.SIGINT)
     assert run.wait(120) == 0
     assert hall.calls() == before  # the answer to this very state is known
     assert hall.state["total_tokens"] == 0
     assert hall.decisions() == ["check", "stop", "stop"]  # from memory; and our own Ctrl-C
+
+
+def _counting_git(folder: Path, looks: Path) -> Path:
+    """A folder whose `git` writes a line for each `git status` and is git in all else."""
+    git = which("git", path=SYSTEM_PATH)
+    folder.mkdir()
+    (folder / "git").write_text(
+        f'#!/bin/sh\ncase " $* " in *" status "*) echo >> {looks} ;; esac\nexec {git} "$@"\n'
+    )
+    (folder / "git").chmod(0o755)
+    return folder

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.architecture import DDX_ROOMS, HELIX_ROOMS
 from tests.support.contract import ALL_COMMANDS, command_of
 from tests.support.following import ROOT, TUTORIALS, follow, named, read_blocks, read_steps
 
-from ddx.console.spec import parse
+from ddx.console.command import parse
 
 README = ROOT / "README.md"
 GUIDES = sorted(ROOT.glob("docs/how-to/*.md"))
@@ -25,6 +26,10 @@ DOCUMENTS = sorted(
     for path in ROOT.rglob("*.md")
     if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
 )
+ABOUT_THE_CODE = [
+    *(ROOT / name for name in ("AGENTS.md", "CONTRIBUTING.md", "docs/glossary.md")),
+    *(path for room in ("spec", "explanation") for path in ROOT.glob(f"docs/{room}/*.md")),
+]
 
 LINK = re.compile(r"\[[^\]\[]*\]\(([^)\s]+)\)")
 PATH = re.compile(r"`((?:src|tests|scripts|docs|bin|\.ci)/[\w./-]*)`")
@@ -82,16 +87,23 @@ def test_every_link_inside_the_repository_leads_to_a_file_and_a_heading(document
             assert heading in set(headings(place)), f"{named(document)}: no heading {target}"
 
 
-@pytest.mark.parametrize("document", ["AGENTS.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("document", ABOUT_THE_CODE, ids=named)
 def test_every_path_that_a_contributor_is_sent_to_exists(document):
-    for path in PATH.findall((ROOT / document).read_text(encoding="utf-8")):
-        assert (ROOT / path).exists(), f"{document}: {path} does not exist"
+    for path in PATH.findall(document.read_text(encoding="utf-8")):
+        assert (ROOT / path).exists(), f"{named(document)}: {path} does not exist"
+
+
+def test_a_contributor_sees_the_rooms_in_the_order_that_a_test_holds():
+    (block,) = (it for it in read_blocks(ROOT / "CONTRIBUTING.md") if it.lines[0][1][:3] == "ddx")
+    shown = re.findall(r"^(?:  )?(\w+) ", "\n".join(line for _, line in block.lines), re.M)
+    ours = (*("ddx", *DDX_ROOMS), *("helix", *HELIX_ROOMS))
+    assert shown == [room for room in ours if room not in {"testing", "__main__"}]
 
 
 def test_the_map_of_the_documents_names_every_one():
     mapped = {
         (ROOT / "docs" / target).resolve()
-        for document in ("README.md", "adr/README.md", "spec/README.md")
+        for document in ("README.md", "spec/README.md")
         for target in [
             str(Path(document).parent / link) for link in links(ROOT / "docs" / document)
         ]

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.contract import ROOT, Ended, Repository
+from tests.support.contract import ROOT, EmptyRepository, Ended
 
 BEADS = """
 - {id: one, title: One, verify: ["true"]}
@@ -124,8 +124,8 @@ DESTRUCTIVE = re.compile(
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    found = Repository(tmp_path_factory.mktemp("codes"))
+def shop(tmp_path_factory: pytest.TempPathFactory) -> EmptyRepository:
+    found = EmptyRepository(tmp_path_factory.mktemp("codes"))
     (found.root / "beads.yaml").write_text(BEADS, encoding="utf-8")
     for line in (
         "ddx bead init",
@@ -138,13 +138,13 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Repository:
-    found = Repository(tmp_path)
+def fresh(tmp_path: Path) -> EmptyRepository:
+    found = EmptyRepository(tmp_path)
     assert found.run("ddx", "bead", "init").returncode == 0
     return found
 
 
-def run(repository: Repository, line: str, **variables: str) -> Ended:
+def run(repository: EmptyRepository, line: str, **variables: str) -> Ended:
     return repository.run(*shlex.split(line), **variables)
 
 
@@ -160,40 +160,40 @@ def assert_says(ended: Ended, code: int, *words: str) -> None:
 
 
 @pytest.mark.parametrize("line", DONE)
-def test_done_is_0(shop: Repository, line: str):
+def test_done_is_0(shop: EmptyRepository, line: str):
     assert run(shop, line).returncode == 0
 
 
 @pytest.mark.parametrize("line", EXPECTED_FAILURES)
-def test_an_expected_failure_is_1_and_names_the_one(shop: Repository, line: str):
+def test_an_expected_failure_is_1_and_names_the_one(shop: EmptyRepository, line: str):
     assert_says(run(shop, line), 1, *EXPECTED_FAILURES[line])
 
 
 @pytest.mark.parametrize("line", FINDINGS)
-def test_findings_are_1_and_a_result(shop: Repository, line: str):
+def test_findings_are_1_and_a_result(shop: EmptyRepository, line: str):
     ended = run(shop, line)
     assert (ended.returncode, ended.stderr) == (1, "")
     assert "part" in ended.stdout
 
 
 @pytest.mark.parametrize("line", MISTYPED)
-def test_what_cannot_be_understood_is_2(shop: Repository, line: str):
+def test_what_cannot_be_understood_is_2(shop: EmptyRepository, line: str):
     assert_says(run(shop, line), 2, *MISTYPED[line])
 
 
 @pytest.mark.parametrize("line", LOST)
-def test_who_comes_second_gets_5(shop: Repository, line: str):  # T-10, T-21
+def test_who_comes_second_gets_5(shop: EmptyRepository, line: str):  # T-10, T-21
     assert_says(run(shop, line), 5, *LOST[line])
 
 
-def test_no_failure_changed_anything(shop: Repository):
+def test_no_failure_changed_anything(shop: EmptyRepository):
     before = (shop.root / ".ddx/beads.jsonl").read_bytes()
     for line in ("ddx bead close two", "ddx bead update one --owner ann", *LOST):
         assert run(shop, line).returncode
     assert (shop.root / ".ddx/beads.jsonl").read_bytes() == before
 
 
-def test_a_group_without_a_command_shows_its_help_on_stderr(shop: Repository):
+def test_a_group_without_a_command_shows_its_help_on_stderr(shop: EmptyRepository):
     for line in ("ddx", "ddx bead", "ddx bead dep", "helix"):
         ended = run(shop, line)
         assert (ended.returncode, ended.stdout) == (2, "")
@@ -201,20 +201,20 @@ def test_a_group_without_a_command_shows_its_help_on_stderr(shop: Repository):
 
 
 def test_without_a_tracker_the_way_to_one_is_named(tmp_path: Path):
-    bare = Repository(tmp_path)
+    bare = EmptyRepository(tmp_path)
     assert_says(run(bare, "ddx bead list"), 1, str(bare.root), "ddx bead init")
     shutil.rmtree(bare.root / ".git")
     assert_says(run(bare, "ddx bead list"), 1, str(bare.root), "ddx bead init")
 
 
-def test_a_broken_line_is_named_with_the_way_to_look_at_it(fresh: Repository):  # T-11
+def test_a_broken_line_is_named_with_the_way_to_look_at_it(fresh: EmptyRepository):  # T-11
     tracker = fresh.root / ".ddx/beads.jsonl"
     tracker.write_text('{"id":"one","title":"One"}\n{"id":\n', encoding="utf-8")
     for line in ("ddx bead list", "ddx bead create New"):
         assert_says(run(fresh, line), 1, f"{tracker}:2", "ddx bead doctor")
 
 
-def test_a_setting_that_is_wrong_is_named_with_its_line(fresh: Repository):  # C-6
+def test_a_setting_that_is_wrong_is_named_with_its_line(fresh: EmptyRepository):  # C-6
     config = fresh.root / ".ddx/config.yaml"
     for text, words in {
         "bead:\n  colour: red\n": (f"{config}:2", "'bead.colour'", "bead.prefix"),
@@ -227,7 +227,7 @@ def test_a_setting_that_is_wrong_is_named_with_its_line(fresh: Repository):  # C
     assert_says(ended, 2, "DDX_BEAD_LOCK_TIMEOUT", "'soon'")
 
 
-def test_a_hook_runs_only_when_a_person_trusts_the_folder(fresh: Repository):  # T-15
+def test_a_hook_runs_only_when_a_person_trusts_the_folder(fresh: EmptyRepository):  # T-15
     hook = fresh.root / ".ddx/hooks/validate-bead-create"
     hook.parent.mkdir()
     hook.write_text("#!/bin/sh\necho 'too short' >&2\nexit 1\n", encoding="utf-8")
@@ -239,7 +239,7 @@ def test_a_hook_runs_only_when_a_person_trusts_the_folder(fresh: Repository):  #
     assert_says(run(fresh, line), 1, hook.name, "too short")
 
 
-def test_a_lock_that_stays_held_is_1_and_names_it(fresh: Repository):  # T-8
+def test_a_lock_that_stays_held_is_1_and_names_it(fresh: EmptyRepository):  # T-8
     with holding_the_lock(fresh) as lock:
         ended = run(fresh, "ddx bead create One", DDX_BEAD_LOCK_TIMEOUT="0.01")
     assert_says(ended, 1, lock.name, "DDX_BEAD_LOCK_TIMEOUT")
@@ -249,7 +249,7 @@ def test_a_lock_that_stays_held_is_1_and_names_it(fresh: Repository):  # T-8
     ("number", "code"),
     [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)],  # a shell calls the latter 143
 )
-def test_a_waiting_writer_can_be_interrupted(fresh: Repository, number: int, code: int):
+def test_a_waiting_writer_can_be_interrupted(fresh: EmptyRepository, number: int, code: int):
     """A pipe takes 64 KiB: once it took more, the command reads, and we hold what it needs."""
     tracker = fresh.root / ".ddx/beads.jsonl"
     before = tracker.read_bytes()
@@ -264,7 +264,7 @@ def test_a_waiting_writer_can_be_interrupted(fresh: Repository, number: int, cod
     assert tracker.read_bytes() == before
 
 
-def test_a_reader_that_goes_away_is_no_failure(shop: Repository):
+def test_a_reader_that_goes_away_is_no_failure(shop: EmptyRepository):
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as gone:
@@ -281,11 +281,11 @@ def test_a_reader_that_goes_away_is_no_failure(shop: Repository):
 
 
 @pytest.mark.parametrize("home", ["home", "a-file"])
-def test_our_bug_is_3_and_its_traceback_is_in_a_file(fresh: Repository, home: str):
+def test_our_bug_is_3_and_its_traceback_is_in_a_file(fresh: EmptyRepository, home: str):
     """In a copy of the program that has a bug; where HOME is of no use, the report is elsewhere."""
     folder = fresh.root.parent
     shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    command = folder / "src/ddx/cli/bead/ready.py"
+    command = folder / "src/ddx/cli/bead/queue.py"
     sound = command.read_text("utf-8")
     command.write_text(sound.replace("tracker = open_tracker()", "tracker = 1 / 0"), "utf-8")
     (folder / "a-file").touch()
@@ -334,7 +334,7 @@ def texts_in(path: Path) -> Iterator[tuple[int, str]]:
 
 
 @contextmanager
-def holding_the_lock(repository: Repository) -> Iterator[Path]:
+def holding_the_lock(repository: EmptyRepository) -> Iterator[Path]:
     """Nobody else writes meanwhile."""
     lock = repository.root / ".ddx/state/tracker.lock"
     lock.parent.mkdir(exist_ok=True)
@@ -344,7 +344,7 @@ def holding_the_lock(repository: Repository) -> Iterator[Path]:
 
 
 @contextmanager
-def start(repository: Repository, line: str) -> Iterator[subprocess.Popen[str]]:
+def start(repository: EmptyRepository, line: str) -> Iterator[subprocess.Popen[str]]:
     """A command that goes on beside us, and is gone afterwards."""
     with subprocess.Popen(
         repository.argv(*shlex.split(line)),

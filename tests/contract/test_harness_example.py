@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from tests.support.attempts import CLEAN, Workshop, greeting, make_workshop
 
-from ddx.harnesses.base import End, Event, Exit, Harness
-from ddx.harnesses.registry import find_harness
-from ddx.settings import Settings
-from ddx.supervision import Stopped
+from ddx.agents.harness import AgentEvent, CallEnd, Harness, ProcessExit, StopCause
+from ddx.agents.registry import Harnesses
+from ddx.project.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/how-to/write-a-harness.md").read_text(encoding="utf-8")
@@ -63,7 +62,7 @@ def programs(tmp_path: Path) -> Path:
 @pytest.fixture
 def scribe(package: Path, monkeypatch: pytest.MonkeyPatch) -> Harness:
     monkeypatch.syspath_prepend(str(package))
-    return find_harness("scribe", Settings({}, {}))
+    return Harnesses(Settings({}, {})).find("scribe")
 
 
 def ddx(workshop: Workshop, package: Path, programs: Path, *words: str, code: int = 0) -> Any:
@@ -92,27 +91,35 @@ def test_the_package_of_the_page_brings_a_harness_that_lands_work(
     assert workshop.leftover() == CLEAN
 
 
-def heard(harness: Harness, *lines: str) -> list[Event]:
+def test_the_group_of_entry_points_is_the_one_that_other_packages_know() -> None:
+    assert list(tomllib.loads(block("toml"))["project"]["entry-points"]) == ["ddx.harnesses"]
+
+
+def heard(harness: Harness, *lines: str) -> list[AgentEvent]:
     return [event for line in lines for event in harness.parse(line)]
 
 
 @pytest.mark.parametrize(
     ("exit", "lines", "end"),
     [
-        (Exit(0), ['{"say": "all done"}'], End.CRASHED),
-        (Exit(1), ['{"done": true, "in": 1, "out": 1}'], End.CRASHED),
-        (Exit(0), ['{"done": true, "in": 1, "out": 1}'], End.COMPLETED),
+        (ProcessExit(0), ['{"say": "all done"}'], CallEnd.CRASHED),
+        (ProcessExit(1), ['{"done": true, "in": 1, "out": 1}'], CallEnd.CRASHED),
+        (ProcessExit(0), ['{"done": true, "in": 1, "out": 1}'], CallEnd.COMPLETED),
         (
-            Exit(-9, Stopped.AFTER_RESULT),
+            ProcessExit(-9, StopCause.AFTER_RESULT),
             ['{"done": true, "in": 1, "out": 1}'],
-            End.COMPLETED,
+            CallEnd.COMPLETED,
         ),
-        (Exit(0, Stopped.TIMED_OUT), ['{"done": true, "in": 1, "out": 1}'], End.TIMED_OUT),
-        (Exit(0), ['{"limit_until": "2999-01-01T00:00:00Z"}'], End.RATE_LIMITED),
-        (Exit(0), ["[" * 100_000, "[]", '{"done": 1}'], End.CRASHED),
+        (
+            ProcessExit(0, StopCause.TIMED_OUT),
+            ['{"done": true, "in": 1, "out": 1}'],
+            CallEnd.TIMED_OUT,
+        ),
+        (ProcessExit(0), ['{"limit_until": "2999-01-01T00:00:00Z"}'], CallEnd.RATE_LIMITED),
+        (ProcessExit(0), ["[" * 100_000, "[]", '{"done": 1}'], CallEnd.CRASHED),
     ],
 )
 def test_it_keeps_the_rules_that_the_page_names(
-    scribe: Harness, exit: Exit, lines: list[str], end: End
+    scribe: Harness, exit: ProcessExit, lines: list[str], end: CallEnd
 ) -> None:
     assert scribe.finish(exit, heard(scribe, *lines)).end is end

@@ -10,18 +10,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.support.contract import Repository
+from tests.support.contract import EmptyRepository
 
 from ddx.console.version import version_of
 from helix.cli.registry import SECTIONS, words
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    return Repository(tmp_path_factory.mktemp("help"))
+def shop(tmp_path_factory: pytest.TempPathFactory) -> EmptyRepository:
+    return EmptyRepository(tmp_path_factory.mktemp("help"))
 
 
-def told(shop: Repository, line: str, **variables: str) -> str:
+def told(shop: EmptyRepository, line: str, **variables: str) -> str:
     ended = shop.run(*shlex.split(line), **variables)
     assert (ended.returncode, ended.stderr) == (0, "")
     return ended.stdout
@@ -32,7 +32,7 @@ def test_every_command_stands_below_one_heading():
     assert sorted(listed) == sorted(words())
 
 
-def test_the_first_page_has_its_headings_in_order_and_each_command_once(shop: Repository):
+def test_the_first_page_has_its_headings_in_order_and_each_command_once(shop: EmptyRepository):
     page = told(shop, "helix --help").partition("Start here:")
     lines = f"{page[1]}{page[2]}".splitlines()
     headings = [line.removesuffix(":") for line in lines if line[:1].isalpha()]
@@ -43,13 +43,13 @@ def test_the_first_page_has_its_headings_in_order_and_each_command_once(shop: Re
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
-def test_help_fits_the_screen(shop: Repository, columns: int):  # C-5
+def test_help_fits_the_screen(shop: EmptyRepository, columns: int):  # C-5
     for line in ("helix --help", "helix memory --help", "helix trust --help", "ddx --help"):
         for row in told(shop, line, COLUMNS=str(columns)).splitlines():
             assert len(row) <= columns, row
 
 
-def test_help_is_found_by_every_name(shop: Repository):
+def test_help_is_found_by_every_name(shop: EmptyRepository):
     whole, one = told(shop, "helix --help"), told(shop, "helix memory recall --help")
     assert told(shop, "helix -h") == told(shop, "helix help") == whole
     assert told(shop, "helix memory recall -h") == told(shop, "helix help memory recall") == one
@@ -66,13 +66,13 @@ def test_help_is_found_by_every_name(shop: Repository):
         ("ddx bead raedy", "ready"),
     ],
 )
-def test_a_slip_is_answered_with_what_was_meant(shop: Repository, line: str, meant: str):
+def test_a_slip_is_answered_with_what_was_meant(shop: EmptyRepository, line: str, meant: str):
     ended = shop.run(*shlex.split(line))
     assert (ended.returncode, ended.stdout) == (2, "")
     assert f"Did you mean {meant!r}?" in ended.stderr
 
 
-def test_a_command_that_begins_others_names_them(shop: Repository):
+def test_a_command_that_begins_others_names_them(shop: EmptyRepository):
     assert "status, list, resume, transitions, clear" in told(shop, "helix objective --help")
 
 
@@ -88,7 +88,7 @@ COMPLETIONS = {
 
 
 @pytest.mark.parametrize("typed", COMPLETIONS)
-def test_bash_completes_what_was_begun(shop: Repository, typed: str):  # P-7
+def test_bash_completes_what_was_begun(shop: EmptyRepository, typed: str):  # P-7
     program = typed.partition(" ")[0]
     script = f"""
         eval "$(helix completion bash)"
@@ -101,7 +101,7 @@ def test_bash_completes_what_was_begun(shop: Repository, typed: str):  # P-7
     assert (ended.stdout.strip(), ended.stderr) == (COMPLETIONS[typed], "")
 
 
-def test_bash_goes_on_to_complete_names_of_files(shop: Repository):  # P-7
+def test_bash_goes_on_to_complete_names_of_files(shop: EmptyRepository):  # P-7
     """As it would without us: at a real prompt, for only there it asks for files by itself."""
     (shop.root / "drafts-of-ann.yaml").touch()
     script = Path(shop.argv("helix")[0]).parent

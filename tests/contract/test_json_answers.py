@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
-from tests.support.contract import ALL_COMMANDS, SCHEMAS, Ended, Repository, command_of
+from tests.support.contract import ALL_COMMANDS, SCHEMAS, EmptyRepository, Ended, command_of
 
-from ddx.console.spec import Command
-from ddx.settings_keys import KEYS
+from ddx.console.command import Command
+from ddx.project.settings_keys import KEYS
 from ddx.tracker.queue import BLOCKER_KINDS
-from helix.settings import POLICY
-from helix.slider import SLIDER
+from helix.project.settings import POLICY, SLIDER
 
 DRAFTS = r"""
 - {id: epic, title: Sell things online, type: epic}
@@ -176,6 +175,7 @@ LIFE = """\
     ddx bead validate-ready --json
     ddx bead validate-ready cart --json
     ddx bead doctor --json
+    ddx checks detect --json
     ddx config show --json
     helix config show --json
     helix init --json
@@ -300,7 +300,7 @@ LISTING = {
     *("helix objective list", "helix objective transitions"),
     *("helix memory list", "helix memory recall", "helix memory connected", "helix memory review"),
 }
-NOT_YET = {"pending-landing", "document-uncommitted"}
+NOT_YET = {"pending-landing", "document-missing", "document-uncommitted"}
 """Blockers that only runs of agents cause."""
 
 ROWS = {"bead-list", "bead-changed", "bead-shown", "bead-blocked", "bead-created", "bead-events"}
@@ -317,14 +317,14 @@ WRONG = {"a wrong": ["value"]}
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+def shop(tmp_path_factory: pytest.TempPathFactory) -> EmptyRepository:
     folder = tmp_path_factory.mktemp("answers")
     (folder / "drafts.yaml").write_text(DRAFTS, encoding="utf-8")
     (folder / "issues.jsonl").write_text(json.dumps(ISSUE), encoding="utf-8")
     (folder / "prompt.md").write_text("What is this?", encoding="utf-8")
     (folder / "agent.script").write_text(AGENT, encoding="utf-8")
     (folder / "other.script").write_text("write bill.txt a line\n", encoding="utf-8")
-    repository = Repository(folder)
+    repository = EmptyRepository(folder)
     settings = repository.home / ".config/ddx/config.yaml"
     settings.parent.mkdir(parents=True)
     (folder / "stub.sh").write_text(STUB, encoding="utf-8")
@@ -343,7 +343,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 
 @pytest.fixture(scope="module")
-def life(shop: Repository) -> list[Ended]:
+def life(shop: EmptyRepository) -> list[Ended]:
     """How each line of LIFE ended."""
     told = []
     for line in LINES:
@@ -480,7 +480,9 @@ def test_unknown_keys_come_back_as_they_came(life: list[Ended]):  # T-2
     assert rows["strange"]["title"] == '"Quotes", $(things), <b>&\u2028 äöü 語 🛒'
 
 
-def test_a_stream_of_json_lines_holds_the_same_beads(shop: Repository, life: list[Ended]):  # C-1
+def test_a_stream_of_json_lines_holds_the_same_beads(
+    shop: EmptyRepository, life: list[Ended]
+):  # C-1
     whole = answer_to(life, "ddx bead list --all --sort updated --json")
     stream = shop.run(*shlex.split("ddx bead list --all --sort updated --jsonl")).stdout
     assert [one_value(line) for line in stream.splitlines()] == whole
@@ -488,7 +490,7 @@ def test_a_stream_of_json_lines_holds_the_same_beads(shop: Repository, life: lis
     assert {one_value(line)["id"] for line in exported} == {row["id"] for row in whole}
 
 
-def test_click_answers_as_the_hot_lane_does(shop: Repository, life: list[Ended]):  # T-19
+def test_click_answers_as_the_hot_lane_does(shop: EmptyRepository, life: list[Ended]):  # T-19
     assert shop.run(*shlex.split("ddx bead list --sort=queue --json")).stdout == (
         life[LINES.index("ddx bead list --json")].stdout
     )

@@ -13,20 +13,20 @@ from typing import Any
 import pytest
 from tests.support.contract import ROOT
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.graph.cache import load_graph
-from ddx.graph.graph import Graph
-from ddx.graph.templates import TEMPLATES
-from ddx.project import find_checkout
-from ddx.settings import read_settings
-from helix.policy.conflicts import find_conflicts
-from helix.statements import read_statements
+from ddx.base.clock import Clock
+from ddx.documents.cache import load_graph
+from ddx.documents.graph import Graph
+from ddx.documents.templates import TEMPLATES
+from ddx.project.project import find_checkout
+from ddx.project.settings import read_settings
+from helix.intake.conflicts.detection import find_conflicts
+from helix.intake.conflicts.statements import read_statements
 from helix.verification.coverage import EVIDENCE, cover
 
 FOLDER = ROOT / "docs" / "helix"
 PAGES = sorted(FOLDER.rglob("*.md"))
-CARDS = FOLDER / "02-design" / "adr"
-DECISIONS = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
+RECORDS = sorted((FOLDER / "02-design" / "adr").glob("*.md"))
+DECISIONS = ROOT / "docs" / "explanation" / "decisions.md"
 CHECKOUT = find_checkout(str(ROOT))
 
 PATH = re.compile(r"`((?:src|tests|scripts|docs|bin|benchmarks)/[\w./-]+)`")
@@ -52,8 +52,8 @@ def answer(*line: str) -> tuple[int, Any]:
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    roots = read_settings(CHECKOUT, clock=SYSTEM_CLOCK).document_roots
-    return load_graph(CHECKOUT, roots, clock=SYSTEM_CLOCK)
+    roots = read_settings(CHECKOUT, clock=Clock()).document_roots
+    return load_graph(CHECKOUT, roots, clock=Clock())
 
 
 def test_nothing_is_wrong_with_our_own_documents():  # P-9
@@ -105,9 +105,8 @@ def test_each_rule_is_one_sentence_that_can_be_tested(page):  # P-9
             assert ONE_RULE.fullmatch(line), f"{line!r}: one sentence on one line, with must"
 
 
-def test_every_decision_has_its_card_and_every_card_its_long_form():  # P-9
-    cards = {page.name[:7]: page.read_text(encoding="utf-8") for page in CARDS.glob("*.md")}
-    numbered = {f"ADR-{page.name[1:4]}": page.name for page in DECISIONS}
-    assert set(cards) == set(numbered), "begin the card: ddx doc new adr TITLE --depends-on prd"
-    for card, name in numbered.items():
-        assert f"(../../../adr/{name})" in cards[card], f"{card} does not link to docs/adr/{name}"
+def test_the_page_of_decisions_lists_every_record_in_order():  # P-9
+    listed = re.findall(r"^\| \[ADR-\d+\]\((\S+)\) \|", DECISIONS.read_text("utf-8"), re.M)
+    assert [(DECISIONS.parent / link).resolve() for link in listed] == RECORDS
+    numbers = [int(record.name[4:7]) for record in RECORDS]
+    assert numbers == list(range(1, len(RECORDS) + 1))

@@ -15,7 +15,7 @@ from scripts.agent_pages import AGENTS, MODELS, pages
 from scripts.make_icon import ICON, SIDE, colour_at
 from tests.support.front_door import ROOT
 
-from helix.objective.contracts import NAMES, AgentContract
+from helix.objective.agents import NAMES, AgentContract
 
 EVERY = 37
 """Pixels between two that are compared."""

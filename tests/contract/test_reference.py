@@ -12,11 +12,11 @@ import pytest
 from scripts.reference import REFERENCE, pages
 from tests.support.contract import ALL_COMMANDS, ROOT, command_of
 
-import ddx.errors
-from ddx.console.clicking import click_command
-from ddx.console.guard import INTERRUPTED, OUR_BUG
-from ddx.console.spec import parse
-from ddx.settings_keys import KEYS
+import ddx.base.errors
+from ddx.console.click_commands import click_command
+from ddx.console.command import parse
+from ddx.console.error_handler import INTERRUPTED, OUR_BUG
+from ddx.project.settings_keys import KEYS
 
 SOURCES = {path: path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")}
 
@@ -49,7 +49,7 @@ def test_a_command_and_its_parts_are_explained(path: str):
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_setting_is_read_by_code(key: str):  # C-6
-    settings = ROOT / "src/ddx/settings.py"
+    settings = ROOT / "src/ddx/project/settings.py"
     properties = list(properties_of(key, SOURCES[settings]))
     assert properties, f"Settings has no property for {key}"
     readers = [
@@ -74,8 +74,8 @@ def properties_of(key: str, source: str) -> Iterator[str]:
 
 def test_every_exit_code_is_explained():  # C-2
     explained = set(codes_in(REFERENCE / "exit-codes.md"))
-    errors = [found for found in vars(ddx.errors).values() if isinstance(found, type)]
-    used = {error.exit_code for error in errors if issubclass(error, ddx.errors.DdxError)}
+    errors = [found for found in vars(ddx.base.errors).values() if isinstance(found, type)]
+    used = {error.exit_code for error in errors if issubclass(error, ddx.base.errors.DdxError)}
     assert {0, OUR_BUG, INTERRUPTED, *used} <= explained
 
 

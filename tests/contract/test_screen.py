@@ -12,10 +12,10 @@ import subprocess
 import termios
 
 import pytest
-from tests.support.contract import Repository
+from tests.support.contract import EmptyRepository
 
-from ddx.fastjson import loads, to_bytes
-from ddx.text import harmless
+from ddx.base.json import loads, to_bytes
+from ddx.base.text import harmless
 
 TITLE = "A cart that adds up, with tax, with postage, and with every discount that is due"
 BEADS = f"""
@@ -41,8 +41,8 @@ LONGEST_NAME = "slider.conflict_handling.resolvable_level"
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    found = Repository(tmp_path_factory.mktemp("screen"))
+def shop(tmp_path_factory: pytest.TempPathFactory) -> EmptyRepository:
+    found = EmptyRepository(tmp_path_factory.mktemp("screen"))
     (found.root.parent / "beads.yaml").write_text(BEADS, encoding="utf-8")
     found.run("ddx", "bead", "init")
     for line in (
@@ -55,7 +55,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     return found
 
 
-def on_screen(shop: Repository, line: str, *, columns: int, **variables: str) -> str:
+def on_screen(shop: EmptyRepository, line: str, *, columns: int, **variables: str) -> str:
     """What a terminal of so many columns gets to show."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -82,14 +82,14 @@ def _read(screen: int) -> bytes:
 
 @pytest.mark.parametrize("columns", [len(LONGEST_NAME), 80, 200])
 @pytest.mark.parametrize("line", TABLES)
-def test_a_table_fits_the_screen(shop: Repository, line: str, columns: int):
+def test_a_table_fits_the_screen(shop: EmptyRepository, line: str, columns: int):
     shown = on_screen(shop, line, columns=columns, NO_COLOR="1")
     assert shown.strip()
     for row in shown.splitlines():
         assert len(row) <= columns, row
 
 
-def test_a_row_that_is_too_wide_goes_on_below(shop: Repository):
+def test_a_row_that_is_too_wide_goes_on_below(shop: EmptyRepository):
     shown = on_screen(shop, "ddx bead list", columns=40, NO_COLOR="1")
     assert shown.splitlines() == [
         "id             pri  type  status",
@@ -101,11 +101,11 @@ def test_a_row_that_is_too_wide_goes_on_below(shop: Repository):
     ]
 
 
-def test_a_pipe_gets_whole_lines(shop: Repository):
+def test_a_pipe_gets_whole_lines(shop: EmptyRepository):
     assert f"shop-12345678  2    task  open    {TITLE}\n" in shop.run("ddx", "bead", "list").stdout
 
 
-def test_colours_are_for_terminals_and_for_who_asks(shop: Repository):
+def test_colours_are_for_terminals_and_for_who_asks(shop: EmptyRepository):
     line = "ddx bead list"
     assert COLOUR.search(on_screen(shop, line, columns=80))
     assert not COLOUR.search(on_screen(shop, line, columns=80, NO_COLOR="1"))
@@ -135,7 +135,7 @@ def test_json_spells_what_would_steer_a_terminal():
         "helix report --json",
     ],
 )
-def test_no_answer_in_json_steers_a_terminal(shop: Repository, line: str):
+def test_no_answer_in_json_steers_a_terminal(shop: EmptyRepository, line: str):
     """A tracker may come from elsewhere: what create would refuse may stand in it."""
     tracker = shop.root / ".ddx/beads.jsonl"
     before = tracker.read_bytes()

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 from tests.support.front_door import ROOT
+from tests.support.requests import RequestScene, make_request_scene
 from tests.support.runs import task
-from tests.support.shops import Shop, make_shop
 from tests.support.tracker import Done
 
 LINES = (ROOT / "tests/fixtures/seeds/commands.txt").read_text("utf-8").splitlines()
@@ -43,7 +43,7 @@ esac
 """
 
 
-class Bench(Shop):
+class SeedScene(RequestScene):
     """The seed's repository; lines are typed in its folder by a shell that finds our programs."""
 
     def types(self, line: str, code: int | None = 0) -> Done:
@@ -60,9 +60,9 @@ class Bench(Shop):
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    shop = make_shop(tmp_path / "w")
-    bench = Bench(shop.root, home=shop.home)
+def bench(tmp_path: Path) -> SeedScene:
+    shop = make_request_scene(tmp_path / "w")
+    bench = SeedScene(shop.root, home=shop.home)
     agent = tmp_path / "agent.sh"
     agent.write_text(AGENT)
     harness = {"kind": "command", "argv": ["sh", str(agent)]}
@@ -77,15 +77,15 @@ def bench(tmp_path: Path) -> Bench:
 
 # -- what came of it -------------------------------------------------------------------------
 
-Judge = Callable[[Bench, Done], object]
+Judge = Callable[[SeedScene, Done], object]
 
 
-def built(bench: Bench, done: Done) -> None:
+def built(bench: SeedScene, done: Done) -> None:
     assert bench.row()["status"] == "closed"
     assert bench.git("show", "HEAD:app-1.txt").out == "done\n"
 
 
-def preserved(bench: Bench, done: Done) -> None:
+def preserved(bench: SeedScene, done: Done) -> None:
     assert (bench.row()["status"], len(bench.refs())) == ("open", 1)
 
 
@@ -97,7 +97,7 @@ def reported(action: str) -> Judge:
 def filed(*specs: str) -> Judge:
     """Beads for these documents, below one request; the bead that was there stays alone."""
 
-    def judge(bench: Bench, done: Done) -> None:
+    def judge(bench: SeedScene, done: Done) -> None:
         found = {row.get("spec-id") for row in bench.rows().values()}
         assert len(bench.rows()) > 1, done
         assert set(specs) <= found
@@ -106,7 +106,7 @@ def filed(*specs: str) -> Judge:
 
 
 def says(*texts: str) -> Judge:
-    def judge(bench: Bench, done: Done) -> None:
+    def judge(bench: SeedScene, done: Done) -> None:
         for text in texts:
             assert text in done.out
 
@@ -116,34 +116,34 @@ def says(*texts: str) -> Judge:
 def answers(check: Callable[[Any], bool]) -> Judge:
     """Exactly one JSON value on stdout."""
 
-    def judge(bench: Bench, done: Done) -> None:
+    def judge(bench: SeedScene, done: Done) -> None:
         assert check(done.json), done.out
 
     return judge
 
 
-def stored(bench: Bench, done: Done) -> None:
+def stored(bench: SeedScene, done: Done) -> None:
     assert done.json == {"status": "added", "name": "situation-description", "reason": ""}
     assert bench.types("helix memory list --json").json[0]["resolution"] == "What to do"
 
 
-def recorded(bench: Bench, done: Done) -> None:
+def recorded(bench: SeedScene, done: Done) -> None:
     (row,) = bench.types("ddx exec history --json").json
     assert (row["definition_id"], row["status"]) == ("EXEC-001", "success")
 
 
 def has(field: str, wanted: object) -> Judge:
-    def judge(bench: Bench, done: Done) -> None:
+    def judge(bench: SeedScene, done: Done) -> None:
         assert bench.row()[field] == wanted
 
     return judge
 
 
-def claimed(bench: Bench, done: Done) -> None:
+def claimed(bench: SeedScene, done: Done) -> None:
     assert (bench.row()["status"], bench.row()["owner"]) == ("in_progress", "Mara")
 
 
-def unclaimed(bench: Bench, done: Done) -> None:
+def unclaimed(bench: SeedScene, done: Done) -> None:
     assert bench.row()["status"] == "open"
     assert "claimed-at" not in bench.row()
 
@@ -260,7 +260,7 @@ def test_the_table_has_every_line_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_line_of_the_seeds_does_its_work(bench: Bench, line: str) -> None:  # P-10
+def test_a_line_of_the_seeds_does_its_work(bench: SeedScene, line: str) -> None:  # P-10
     case = CASES[line]
     if line.startswith(MACHINE):
         bench.objective()

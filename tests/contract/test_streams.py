@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
-from tests.support.contract import ROOT, Ended, Repository
+from tests.support.contract import ROOT, EmptyRepository, Ended
 
 BEADS = """
 - {id: one, title: "Prüfung 語", verify: ["true"]}
@@ -37,8 +37,8 @@ ANSWERS = (
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    found = Repository(tmp_path_factory.mktemp("streams"))
+def shop(tmp_path_factory: pytest.TempPathFactory) -> EmptyRepository:
+    found = EmptyRepository(tmp_path_factory.mktemp("streams"))
     text = BEADS.replace("DESCRIPTION", "x" * LONG)
     (found.root.parent / "beads.yaml").write_text(text, encoding="utf-8")
     for line in ("ddx bead init", "ddx bead create --from-file ../beads.yaml"):
@@ -46,11 +46,13 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     return found
 
 
-def in_shell(shop: Repository, line: str, redirections: str) -> Ended:
+def in_shell(shop: EmptyRepository, line: str, redirections: str) -> Ended:
     return shop.run("sh", "-c", f"{shlex.join(shop.argv(*shlex.split(line)))} {redirections}")
 
 
-def started(shop: Repository, line: str, **streams: IO[Any]) -> subprocess.CompletedProcess[bytes]:
+def started(
+    shop: EmptyRepository, line: str, **streams: IO[Any]
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         shop.argv(*shlex.split(line)),
         cwd=shop.root,
@@ -62,7 +64,7 @@ def started(shop: Repository, line: str, **streams: IO[Any]) -> subprocess.Compl
 
 
 @pytest.mark.parametrize("line", ANSWERS)
-def test_a_full_disk_behind_stdout_is_1_and_named(shop: Repository, line: str):
+def test_a_full_disk_behind_stdout_is_1_and_named(shop: EmptyRepository, line: str):
     ended = in_shell(shop, line, ">/dev/full")
     assert ended.returncode == 1
     program = line.split()[0]
@@ -73,18 +75,20 @@ def test_a_full_disk_behind_stdout_is_1_and_named(shop: Repository, line: str):
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
 @pytest.mark.parametrize("line", ANSWERS)
-def test_a_stream_that_leads_nowhere_changes_no_exit_code(shop: Repository, line: str, closed: str):
+def test_a_stream_that_leads_nowhere_changes_no_exit_code(
+    shop: EmptyRepository, line: str, closed: str
+):
     ended = in_shell(shop, line, closed)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-def test_an_error_that_nobody_hears_keeps_its_code(shop: Repository):
+def test_an_error_that_nobody_hears_keeps_its_code(shop: EmptyRepository):
     for closed in ("2>&-", "2>/dev/full"):
         assert in_shell(shop, "ddx bead show nope", closed).returncode == 1
         assert in_shell(shop, "ddx bead list --nonsense", closed).returncode == 2
 
 
-def test_an_answer_for_a_closed_stdout_goes_into_no_file(shop: Repository):
+def test_an_answer_for_a_closed_stdout_goes_into_no_file(shop: EmptyRepository):
     """The number of a closed stream is the next file's: the tracker's, where we write."""
     tracker = shop.root / ".ddx/beads.jsonl"
     assert in_shell(shop, "ddx bead update one --priority 1 --json", ">&-").returncode == 0
@@ -105,7 +109,7 @@ def test_an_answer_for_a_closed_stdout_goes_into_no_file(shop: Repository):
         ("helix help run", 0),
     ],
 )
-def test_a_reader_that_went_away_changes_no_verdict(shop: Repository, line: str, code: int):
+def test_a_reader_that_went_away_changes_no_verdict(shop: EmptyRepository, line: str, code: int):
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as gone:
@@ -113,10 +117,10 @@ def test_a_reader_that_went_away_changes_no_verdict(shop: Repository, line: str,
     assert (ended.returncode, ended.stderr) == (code, b"")
 
 
-def test_a_screen_without_our_letters_gets_them_spelled(shop: Repository):
+def test_a_screen_without_our_letters_gets_them_spelled(shop: EmptyRepository):
     """As a wheel starts us: without -I, so with the encoding of the person's surroundings."""
     ended = shop.run(
-        *(sys.executable, "-c", "import sys; from ddx.cli.fast import main; sys.exit(main())"),
+        *(sys.executable, "-c", "import sys; from ddx.cli.main import main; sys.exit(main())"),
         *("bead", "list", "--search", "語"),
         PYTHONIOENCODING="ascii",
         PYTHONPATH=str(ROOT / "src"),
@@ -127,7 +131,7 @@ def test_a_screen_without_our_letters_gets_them_spelled(shop: Repository):
 
 def test_a_run_goes_on_when_nobody_watches_any_more(tmp_path: Path):
     """`helix run 2>&1 | head -1`, or a terminal that is gone."""
-    shop = Repository(tmp_path)
+    shop = EmptyRepository(tmp_path)
     script = tmp_path / "agent.script"
     script.write_text(AGENT, encoding="utf-8")
     for line in (

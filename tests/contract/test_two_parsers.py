@@ -11,16 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.contract import ALL_COMMANDS
 
-from ddx.console.clicking import click_command
-from ddx.console.spec import Argument, Command, Flag, parse
+from ddx.console.click_commands import click_command
+from ddx.console.command import Argument, Command, Flag, parse
 
 Words: TypeAlias = st.SearchStrategy[list[str]]
 
 EVERY_KIND = Command(
-    "every kind",
-    "One flag of every kind there is, and two arguments.",
-    lambda **given: 0,
-    "ddx every kind",
+    summary="One flag of every kind there is, and two arguments.",
+    run=lambda **given: 0,
+    example="ddx every kind",
     arguments=(
         Argument("first", "must be there"),
         Argument("second", "may be missing", required=False),
@@ -39,10 +38,9 @@ EVERY_KIND = Command(
     ),
 )
 ALL_THE_REST = Command(
-    "all the rest",
-    "Takes every word that is left.",
-    lambda **given: 0,
-    "ddx all the rest",
+    summary="Takes every word that is left.",
+    run=lambda **given: 0,
+    example="ddx all the rest",
     arguments=(Argument("one", "the first"), Argument("rest", "the others", many=True)),
     flags=(Flag("--text", "a text"),),
 )
@@ -116,7 +114,7 @@ def joined(parts: Iterable[list[str]]) -> list[str]:
 
 
 def by_click(command: Command, words: list[str]) -> dict[str, Any]:
-    return click_command(command).make_context(command.path, list(words)).params
+    return click_command(command).make_context("a command", list(words)).params
 
 
 def assert_alike(command: Command, words: list[str]) -> None:
@@ -149,7 +147,7 @@ def test_what_the_hot_lane_reads_click_reads_alike(path: str):  # T-19
 
 @pytest.mark.parametrize("flag", EVERY_KIND.flags, ids=lambda flag: flag.key)
 def test_no_odd_value_is_read_in_two_ways(flag: Flag):  # T-19
-    alone = Command("alone", "One flag.", lambda **given: 0, "ddx alone", flags=(flag,))
+    alone = Command("One flag.", lambda **given: 0, example="ddx alone", flags=(flag,))
     for value in nearly_fitting(flag) if flag.kind != "switch" else [*PLAIN, *ODD]:
         for words in ([flag.name, value], [flag.name, value, flag.name, value]):
             assert_alike(alone, words)

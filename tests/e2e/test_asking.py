@@ -28,22 +28,14 @@ WRITES = Scenario(
 
 ASK = """
 import json, os, sys
-from ddx.execution.model import Limits
-from ddx.execution.prompting import ask_once
-from ddx.execution.work import open_site
-from ddx.project import Project
+from ddx.attempts.context import Limits
+from ddx.attempts.question import AgentQuestion
+from ddx.attempts.work import open_site
+from ddx.project.project import Project
 
 harness, prompt, schema = sys.argv[1:]
-reply = ask_once(
-    open_site(Project(os.getcwd()), lambda happening: None),
-    prompt=prompt,
-    harness=harness,
-    model="",
-    effort="",
-    limits=Limits(wall_s=60),
-    read_only=True,
-    schema=schema,
-)
+question = AgentQuestion(prompt, harness, True, limits=Limits(wall_s=60), schema=schema)
+reply = question.ask(open_site(Project(os.getcwd()), lambda happening: None))
 print(json.dumps({"end": reply.end, "structured": reply.structured}))
 """
 

@@ -12,8 +12,8 @@ from tests.e2e.scenarios import GREETED, GREETING
 from tests.e2e.studio import NOTHING_LEFT, Studio, claude_and_codex, scene
 from tests.support.agents import Agent
 
-from ddx.errors import DdxError
-from ddx.execution.sandbox import require_bubblewrap
+from ddx.attempts.sandbox import require_bubblewrap
+from ddx.base.errors import DdxError
 
 OpenStudio = Callable[..., Studio]
 FENCE: dict[str, Any] = {"kind": "bubblewrap", "network": True}

@@ -15,18 +15,19 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
-from tests.support.contract import SCHEMAS, Ended, Repository
+from tests.support.contract import SCHEMAS, EmptyRepository, Ended
 from tests.support.tracker import wait_for
 
-from ddx.errors import UsageError
-from ddx.execution.model import Limits
-from ddx.execution.prompting import ask_once
-from ddx.execution.record import EVENTS, OUTPUT, USAGE, Record
-from ddx.execution.work import open_site
-from ddx.git.landing import drop, keep, kept
-from ddx.harnesses.base import End
-from ddx.masking import Masker
-from ddx.project import Project
+from ddx.agents.harness import CallEnd
+from ddx.attempts.context import Limits
+from ddx.attempts.question import AgentQuestion
+from ddx.attempts.record import EVENTS, OUTPUT, USAGE, RecordWriter
+from ddx.attempts.work import open_site
+from ddx.base.errors import UsageError
+from ddx.base.masking import Masker
+from ddx.base.values import changed
+from ddx.git.branches import drop, keep, kept
+from ddx.project.project import Project
 from ddx.testing import FakeClock
 
 USED = {
@@ -61,7 +62,7 @@ def schema(name: str) -> Draft202012Validator:
     return Draft202012Validator({"$ref": f"{name}.json"}, registry=registry)
 
 
-class Shop(Repository):
+class AttemptRecords(EmptyRepository):
     """A repository with records of attempts; trusted unless a test says otherwise."""
 
     def __init__(self, folder: Path) -> None:
@@ -82,7 +83,7 @@ class Shop(Repository):
         schema(fits).validate(answer)
         return answer
 
-    def begin(self, name: str, *beads: str) -> Record:
+    def begin(self, name: str, *beads: str) -> RecordWriter:
         """An attempt that runs now, in this process; each begins an hour after the last."""
         self.clock.advance(3600)
         attempt = f"{self.clock.stamp()[:19].replace('-', '').replace(':', '')}-{name}"
@@ -95,7 +96,7 @@ class Shop(Repository):
             "model": "plan.txt",
             "action": "build",
         }
-        record = Record.begin(
+        record = RecordWriter.begin(
             self.project,
             attempt,
             intent,
@@ -114,7 +115,7 @@ class Shop(Repository):
             os.kill(os.getpid(), signal.SIGKILL)
         os.waitpid(pid, 0)
 
-    def finish(self, record: Record, outcome: str, status: str, **more: Any) -> str:
+    def finish(self, record: RecordWriter, outcome: str, status: str, **more: Any) -> str:
         self.clock.advance(90)
         record.tell("released", more.get("reason", ""), status=status)
         result = {"outcome": outcome, "status": status, "usage": USED, "checks": [], **more}
@@ -155,8 +156,8 @@ class Shop(Repository):
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    return Shop(tmp_path)
+def shop(tmp_path: Path) -> AttemptRecords:
+    return AttemptRecords(tmp_path)
 
 
 # Attempts
@@ -499,7 +500,7 @@ def test_a_prompt_needs_no_branch_but_a_commit(shop, tmp_path):
     shop.agent("git rev-parse HEAD")
     shop.run("git", "switch", "--quiet", "--detach")
     assert shop.prompt().stdout.strip() == shop.commit
-    bare = Shop(tmp_path / "bare")
+    bare = AttemptRecords(tmp_path / "bare")
     bare.run("git", "switch", "--quiet", "--orphan", "none")
     bare.agent("cat")
     assert "there is no commit yet" in bare.prompt(code=2).stderr
@@ -521,7 +522,7 @@ def test_what_was_typed_wrong_starts_nothing(shop, tmp_path):
     assert not (shop.root / ".ddx/executions").exists()
 
 
-def start_a_prompt(shop: Shop) -> subprocess.Popen[str]:
+def start_a_prompt(shop: AttemptRecords) -> subprocess.Popen[str]:
     """`ddx agent run` with an agent that will not end by itself, begun."""
     shop.agent("touch made; echo begun; sleep 300")
     words = ("ddx", "agent", "run", "--prompt", "/dev/null", "--prompt", __file__)
@@ -703,31 +704,13 @@ def test_another_action_is_asked_at_another_commit(shop, monkeypatch):  # X-5, X
     monkeypatch.setenv("XDG_CONFIG_HOME", str(shop.home / ".config"))
     heard: list[str] = []
     site = open_site(shop.project, lambda happening: heard.append(happening.kind))
-    reply = ask_once(
-        site,
-        prompt="Look at it.",
-        harness="mine",
-        model="",
-        effort="",
-        limits=Limits(wall_s=60),
-        action="review",
-        read_only=True,
-        base="HEAD~1",
-    )
-    assert (reply.end, reply.text) == (End.COMPLETED, "review\nLook at it.")
+    question = AgentQuestion("Look at it.", "mine", True, limits=Limits(wall_s=60), action="review")
+    reply = changed(question, base="HEAD~1").ask(site)
+    assert (reply.end, reply.text) == (CallEnd.COMPLETED, "review\nLook at it.")
     assert heard[0] == "agent-started" and "agent-ended" in heard
     shown = shop.ask("agent", "show", "last", fits="agent-shown")
     assert (shown["action"], shown["base"] == shop.commit) == ("review", False)
     assert "review by mine, " in shop.ddx("agent", "show", "last").stdout
     with pytest.raises(UsageError, match="nowhere"):
-        ask_once(
-            site,
-            prompt="Look at it.",
-            harness="mine",
-            model="",
-            effort="",
-            limits=Limits(),
-            read_only=True,
-            base="nowhere",
-        )
+        changed(question, base="nowhere").ask(site)
     assert len(shop.ask("agent", "attempts", fits="agent-attempts")) == 1

@@ -22,13 +22,13 @@ from tests.support.crash_attempt import (
     kill_at_random,
 )
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.execution.record import Record
-from ddx.masking import Masker
-from ddx.project import Project
+from ddx.attempts.record import RecordWriter
+from ddx.base.clock import Clock
+from ddx.base.masking import Masker
+from ddx.project.project import Project
 
 # A scene is many attempts: minutes on a busy machine.
-pytestmark = [pytest.mark.xdist_group("crash-attempt"), pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.timeout(1200)
 every_scene = pytest.mark.parametrize("scene", SCENES)
 
 NOTHING_TO_LAND = ("satisfied", "reconciling nothing")
@@ -147,7 +147,6 @@ def test_a_number_that_landed_is_the_floor_whoever_died() -> None:  # X-12
         assert found.floors == [6], found
 
 
-@pytest.mark.load
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_loop_killed_again_and_again_still_drains_the_queue(seed: int) -> None:
     found = random_trial(seed)
@@ -167,11 +166,11 @@ def test_a_workspace_that_could_not_be_removed_is_tried_again(tmp_path: Path) ->
     workshop = make_workshop(tmp_path / "w")
     workspace = tmp_path / "workspace"
     workspace.mkdir()
-    record = Record.begin(
+    record = RecordWriter.begin(
         Project(str(workshop.root)),
         "20260102T030405-1a2b3c",
         {"beads": [], "workspace": str(workspace)},
-        clock=SYSTEM_CLOCK,
+        clock=Clock(),
         masker=Masker({}),
         on_event=lambda happening: None,
     )

@@ -185,7 +185,7 @@ def test_the_operators_edits_elsewhere_stay_and_the_work_lands(workshop: Worksho
     assert workshop.rows()["app-1"]["status"] == "closed"
     assert (workshop.root / "README.md").read_text() == "mine, not committed\n"
     assert (workshop.root / "notes.txt").read_text() == "untracked\n"
-    assert "not committed" in done.err or "uncommitted" in done.err
+    assert "what is not committed here is not part of it (README.md and notes.txt)" in done.err
 
 
 def test_the_operators_edits_in_the_way_make_the_landing_wait(workshop: Workshop) -> None:

@@ -9,17 +9,22 @@ from typing import Any
 import pytest
 from tests.support.tracker import wait_for
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.errors import NeedsPerson
-from ddx.execution.checks import run_checks
-from ddx.execution.model import Check, Proof
-from ddx.execution.planning import Impossible, Look, Plan, Planned, Run
-from ddx.execution.ratchets import path_of, record_floors
-from ddx.graph.proof.definitions import Execution, define
-from ddx.graph.proof.records import read_history, read_log
-from ddx.masking import Masker
-from ddx.process import is_alive
-from ddx.supervision import StopRequest
+from ddx.agents.supervision import StopRequest
+from ddx.base.clock import Clock
+from ddx.base.errors import NeedsPerson
+from ddx.base.masking import Masker
+from ddx.base.process import is_alive
+from ddx.documents.definitions import Execution, define
+from ddx.documents.run_records import read_history, read_log
+from ddx.proof.checks import Checker, run_checks
+from ddx.proof.evidence import Check, Proof, path_of, record_floors
+from ddx.proof.plan import (
+    CheckPlan,
+    CommandCheck,
+    FileStateCheck,
+    ImpossibleCheck,
+    PlannedCheck,
+)
 from ddx.testing import make_repo
 from ddx.tracker.criteria import PathExists
 
@@ -36,19 +41,18 @@ class Bench:
         self.space.mkdir()
         self.record.mkdir()
 
-    def prove(self, *items: Planned, **more: Any) -> Proof:
+    def prove(self, *items: PlannedCheck, **more: Any) -> Proof:
         env = {"PATH": os.environ["PATH"], "DDX_BEAD_ID": "app-1", "SHOP_TOKEN": SECRET}
-        return run_checks(
-            Plan(items),
-            commit="abc",
-            project=self.project,
-            workspace=str(self.space),
-            record_folder=str(self.record),
+        checker = Checker(
+            self.project,
+            str(self.space),
+            str(self.record),
             env=env,
             masker=Masker(env),
-            clock=SYSTEM_CLOCK,
+            clock=Clock(),
             **more,
         )
+        return run_checks(checker, CheckPlan(items), "abc")
 
     def check(self, command: Any, **fields: Any) -> Check:
         [check] = self.prove(run(command, **fields)).checks
@@ -61,8 +65,10 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench(tmp_path)
 
 
-def run(command: Any, **fields: Any) -> Run:
-    return Run(**{"name": "the check", "command": command, "origins": ("verify",), **fields})
+def run(command: Any, **fields: Any) -> CommandCheck:
+    return CommandCheck(
+        **{"name": "the check", "command": command, "origins": ("verify",), **fields}
+    )
 
 
 def execution(table: dict[str, Any], metric: dict[str, Any] | None = None) -> Execution:
@@ -165,11 +171,11 @@ def test_a_command_prints_what_its_acceptance_says(bench, command, prints, reaso
 
 def test_a_failure_does_not_end_the_proof(bench):
     items = (
-        Impossible("documents", ("documents at the base",), "nobody knows"),
+        ImpossibleCheck("documents", ("documents at the base",), "nobody knows"),
         run("exit 1", name="first"),
-        Look("made exists", PathExists("made", "verify"), ("acceptance line 1",)),
+        FileStateCheck("made exists", PathExists("made", "verify"), ("acceptance line 1",)),
         run("touch made", name="second"),
-        Look("made exists", PathExists("made", "verify"), ("a", "b")),
+        FileStateCheck("made exists", PathExists("made", "verify"), ("a", "b")),
     )
     proof = bench.prove(*items)
     assert [(check.name, check.passed) for check in proof.checks] == [
@@ -209,7 +215,7 @@ def test_a_name_of_any_kind_makes_a_file_name(bench):
 def test_once_a_person_wants_to_stop_nothing_more_is_begun(bench):
     stop = StopRequest()
     stop.ask()
-    look = Look("made exists", PathExists("made", "verify"), ("verify",))
+    look = FileStateCheck("made exists", PathExists("made", "verify"), ("verify",))
     proof = bench.prove(run("touch made"), look, stop=stop)
     assert [(check.passed, check.reason) for check in proof.checks] == [(False, "interrupted")] * 2
     assert not (bench.space / "made").exists()
@@ -267,7 +273,7 @@ def test_what_an_execution_prints_is_looked_through_and_masked(bench):
 METRIC = {"name": "coverage", "unit": "%", "direction": "higher", "ratchet": "true"}
 
 
-def measuring(printed: str, **fields: str) -> Run:
+def measuring(printed: str, **fields: str) -> CommandCheck:
     found = execution({"command": f"echo {printed}"}, {**METRIC, **fields})
     return run(found.command, execution=found, ratchets=found.measures, name="EXEC-1")
 

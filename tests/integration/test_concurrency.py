@@ -123,8 +123,6 @@ def test_a_late_holder_is_refused_and_told_who_holds_the_bead(repository: Reposi
     repository.ddx("close", wanted, "--claim-id", "c-2")
 
 
-@pytest.mark.load
-@pytest.mark.xdist_group("load")
 def test_thirty_takers_share_ten_ready_beads(repository: Repository) -> None:  # T-22
     repository.write([bead(f"app-{n}") for n in range(10)])
 
@@ -139,8 +137,6 @@ def test_thirty_takers_share_ten_ready_beads(repository: Repository) -> None:  #
 # Nothing lost
 
 
-@pytest.mark.load
-@pytest.mark.xdist_group("load")
 def test_two_hundred_processes_create_two_hundred_beads(repository: Repository) -> None:
     done = run_together(repository, [["create", f"Bead {n}"] for n in range(200)], at_once=200)
 
@@ -153,8 +149,6 @@ def test_two_hundred_processes_create_two_hundred_beads(repository: Repository) 
     assert repository.leftovers() == []
 
 
-@pytest.mark.load
-@pytest.mark.xdist_group("load")
 def test_writers_of_all_kinds_and_readers_never_meet_a_broken_file(repository: Repository) -> None:
     """A hundred writers, each with its own field of one of ten beads, and readers all the time."""
     ids = [f"app-{n}" for n in range(10)]

@@ -41,7 +41,7 @@ AFTERWARDS = [
     ["show", "app-1", "--json"],
     ["update", "app-5", "--add-label", "afterwards"],
 ]
-pytestmark = [pytest.mark.xdist_group("crash"), pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.timeout(1200)
 every_change = pytest.mark.parametrize("change", CHANGES)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
-from tests.support.contract import ALL_COMMANDS, SCHEMAS, Repository
+from tests.support.contract import ALL_COMMANDS, SCHEMAS, EmptyRepository
 from tests.support.documents import AT
 
 FRAME, DESIGN, TEST = "docs/helix/01-frame", "docs/helix/02-design", "docs/helix/03-test"
@@ -40,7 +40,7 @@ TREE = {
 DOCUMENTS = ["prd", "FEAT-001", "US-001", "US-002", "SD-001", "TD-001", "TP-001"]
 
 
-class Shop(Repository):
+class GraphScene(EmptyRepository):
     """The tree that every page about the graph begins with."""
 
     def write(self, path: str, text: str | bytes) -> None:
@@ -83,8 +83,8 @@ def validator(name: str) -> Draft202012Validator:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    found = Shop(tmp_path)
+def shop(tmp_path: Path) -> GraphScene:
+    found = GraphScene(tmp_path)
     for path, text in TREE.items():
         found.write(path, text)
     found.run("git", "add", ".")
@@ -99,14 +99,14 @@ def ids(rows: list[dict[str, Any]]) -> list[str]:
 # -- impact: what a change touches, and what governs it (G-6) ------------------------------
 
 
-def test_a_story_touches_its_design_its_plan_and_their_tests_and_no_other_story(shop: Shop):
+def test_a_story_touches_its_design_its_plan_and_their_tests_and_no_other_story(shop: GraphScene):
     found = shop.ask("impact", "US-001")
     assert ids(found["impacted"]) == ["TD-001", "TP-001", OF_THE_DESIGN, OF_THE_PLAN]
     assert ids(found["governing"]) == ["prd", "FEAT-001", "SD-001"]
     assert "US-002" not in json.dumps(found)
 
 
-def test_each_document_comes_with_the_way_that_leads_there(shop: Shop):
+def test_each_document_comes_with_the_way_that_leads_there(shop: GraphScene):
     found = shop.ask("impact", "US-001")
     plan = found["impacted"][1]
     assert plan["via"] == ["US-001", "TD-001", "TP-001"]
@@ -120,17 +120,17 @@ def test_each_document_comes_with_the_way_that_leads_there(shop: Shop):
     assert "US-001 <- FEAT-001 <- prd" in told
 
 
-def test_several_starts_touch_what_follows_from_any_of_them(shop: Shop):
+def test_several_starts_touch_what_follows_from_any_of_them(shop: GraphScene):
     assert ids(shop.ask("impact", "us-002", "TP-001")["impacted"]) == [OF_THE_PLAN]
 
 
-def test_depth_bounds_the_walk(shop: Shop):
+def test_depth_bounds_the_walk(shop: GraphScene):
     found = shop.ask("impact", "US-001", "--depth", "1")
     assert ids(found["impacted"]) == ["TD-001"]
     assert ids(found["governing"]) == ["FEAT-001", "SD-001"]
 
 
-def test_a_superseded_document_is_shown_marked_and_followed_by_its_replacement(shop: Shop):
+def test_a_superseded_document_is_shown_marked_and_followed_by_its_replacement(shop: GraphScene):
     old = "---\nddx:\n  status: superseded\n  superseded_by: {}\n---\n# {}\n\n[[{}]]\n"
     shop.write(TECHNICAL, old.format("TD-002", "First design", "US-001"))
     shop.write(f"{DESIGN}/technical-designs/TD-002-better.md", "# Better design\n\n[[SD-002]]\n")
@@ -149,7 +149,7 @@ def test_a_superseded_document_is_shown_marked_and_followed_by_its_replacement(s
     assert "superseded by SD-002" in shop.doc("impact", "TD-003")
 
 
-def test_a_text_begins_at_what_it_names_and_at_what_speaks_of_it(shop: Shop):
+def test_a_text_begins_at_what_it_names_and_at_what_speaks_of_it(shop: GraphScene):
     found = shop.ask("impact", "--text", "change US-001 acceptance criteria")
     assert ids(found["starts"]) == ["US-001"]
     assert {"TD-001", "TP-001", OF_THE_DESIGN} <= set(ids(found["impacted"]))
@@ -160,7 +160,7 @@ def test_a_text_begins_at_what_it_names_and_at_what_speaks_of_it(shop: Shop):
     assert "second" in spoken["terms"]
 
 
-def test_a_commit_begins_at_what_changed_since(shop: Shop):
+def test_a_commit_begins_at_what_changed_since(shop: GraphScene):
     assert shop.ask("impact", "--diff", "HEAD")["starts"] == []
     assert shop.doc("impact", "--diff", "HEAD") == "no document is touched\n"
     shop.write(STORY, "# First story\n\nNow with a twist.\n")
@@ -169,14 +169,14 @@ def test_a_commit_begins_at_what_changed_since(shop: Shop):
     assert ids(found["impacted"])[:2] == ["TD-001", "TP-001"]
 
 
-def test_an_impact_without_a_beginning_is_not_understood(shop: Shop):  # C-2
+def test_an_impact_without_a_beginning_is_not_understood(shop: GraphScene):  # C-2
     assert "ddx doc impact US-001" in shop.doc("impact", code=2)
 
 
 # -- list, show, deps, dependents ----------------------------------------------------------
 
 
-def test_documents_are_listed_by_authority_and_without_tier_last(shop: Shop):  # G-4
+def test_documents_are_listed_by_authority_and_without_tier_last(shop: GraphScene):  # G-4
     shop.write("docs/helix/notes/thoughts.md", "# Some thoughts\n")
     assert ids(shop.ask("list")) == [*DOCUMENTS, "docs/helix/notes/thoughts"]
     assert shop.doc("list").splitlines()[0].split() == ["id", "type", "tier", "status", "title"]
@@ -197,7 +197,7 @@ def test_documents_are_listed_by_authority_and_without_tier_last(shop: Shop):  #
         (("--tier", "8"), [OF_THE_PLAN, OF_THE_DESIGN]),
     ],
 )
-def test_a_list_can_be_narrowed(shop: Shop, words: tuple[str, ...], expected: list[str]):
+def test_a_list_can_be_narrowed(shop: GraphScene, words: tuple[str, ...], expected: list[str]):
     assert ids(shop.ask("list", *words)) == expected
 
 
@@ -209,17 +209,19 @@ def test_a_list_can_be_narrowed(shop: Shop, words: tuple[str, ...], expected: li
         (("--status", "aproved"), "approved"),
     ],
 )
-def test_what_no_document_could_be_is_an_error(shop: Shop, words: tuple[str, ...], choices: str):
+def test_what_no_document_could_be_is_an_error(
+    shop: GraphScene, words: tuple[str, ...], choices: str
+):
     said = shop.doc("list", *words, code=2)
     assert repr(words[1]) in said
     assert choices in said
 
 
 def test_a_list_without_documents_says_what_to_do(tmp_path: Path):
-    assert "ddx doc new" in Shop(tmp_path).doc("list")
+    assert "ddx doc new" in GraphScene(tmp_path).doc("list")
 
 
-def test_a_document_is_shown_with_its_links_both_ways_and_where_they_are_written(shop: Shop):
+def test_a_document_is_shown_with_its_links_both_ways_and_where_they_are_written(shop: GraphScene):
     found = shop.ask("show", "TD-001")
     assert [found[key] for key in ("type", "tier", "status", "title", "path")] == [
         *("td", 6, None, "First design", TECHNICAL),
@@ -239,24 +241,24 @@ def test_a_document_is_shown_with_its_links_both_ways_and_where_they_are_written
 
 
 @pytest.mark.parametrize("name", ["td-001", "TD-001-first-design", TECHNICAL, f"./{TECHNICAL}"])
-def test_a_document_goes_by_many_names(shop: Shop, name: str):  # G-2
+def test_a_document_goes_by_many_names(shop: GraphScene, name: str):  # G-2
     assert shop.ask("show", name)["id"] == "TD-001"
 
 
-def test_a_test_case_goes_by_the_plan_that_holds_it(shop: Shop):  # G-7
+def test_a_test_case_goes_by_the_plan_that_holds_it(shop: GraphScene):  # G-7
     assert shop.ask("show", "TC-001")["id"] == "TP-001"
     shop.write(f"{TEST}/test-plans/TP-002.md", "# More tests\n\n## TC-001: once more\n")
     assert "did you mean TP-001 or TP-002?" in shop.doc("show", "TC-001", code=1)
 
 
-def test_an_unknown_document_is_named_with_what_may_be_meant(shop: Shop):  # C-3
+def test_an_unknown_document_is_named_with_what_may_be_meant(shop: GraphScene):  # C-3
     said = shop.doc("deps", "TD-00", code=1)
     assert "'TD-00'" in said
     assert "did you mean TD-001?" in said
     assert "ddx doc list" in shop.doc("deps", "nonsense", code=1)
 
 
-def test_the_succession_is_shown_to_its_end(shop: Shop):  # G-6
+def test_the_succession_is_shown_to_its_end(shop: GraphScene):  # G-6
     folder = f"{DESIGN}/technical-designs"
     for number in (2, 3):
         shop.write(
@@ -270,7 +272,7 @@ def test_the_succession_is_shown_to_its_end(shop: Shop):  # G-6
     assert "superseded by TD-003 -> TD-004" in shop.doc("show", "TD-002")
 
 
-def test_beads_that_name_a_document_are_shown_with_it(shop: Shop):  # G-7
+def test_beads_that_name_a_document_are_shown_with_it(shop: GraphScene):  # G-7
     assert shop.ask("show", "TD-001")["beads"] == []
     shop.write(
         "beads.yaml",
@@ -303,7 +305,7 @@ def test_beads_that_name_a_document_are_shown_with_it(shop: Shop):  # G-7
     assert "by-both" in shop.doc("show", "TD-001")
 
 
-def test_what_a_document_follows_from_is_drawn_as_a_tree(shop: Shop):
+def test_what_a_document_follows_from_is_drawn_as_a_tree(shop: GraphScene):
     assert shop.doc("deps", "TP-001").splitlines() == [
         "TP-001 [tp] First tests",
         "└─ TD-001 [td] First design",
@@ -321,7 +323,7 @@ def test_what_a_document_follows_from_is_drawn_as_a_tree(shop: Shop):
     }
 
 
-def test_what_follows_from_a_document_is_drawn_as_a_tree(shop: Shop):
+def test_what_follows_from_a_document_is_drawn_as_a_tree(shop: GraphScene):
     assert shop.doc("dependents", "US-001").splitlines() == [
         "US-001 [us] First story",
         "└─ TD-001 [td] First design",
@@ -332,14 +334,14 @@ def test_what_follows_from_a_document_is_drawn_as_a_tree(shop: Shop):
     assert ids(shop.ask("dependents", "SD-001")["documents"])[:2] == ["TD-001", "TP-001"]
 
 
-def test_a_title_cannot_steer_the_terminal(shop: Shop):  # C-5
+def test_a_title_cannot_steer_the_terminal(shop: GraphScene):  # C-5
     shop.write(STORY, "# First \x1b[31mstory\n")
     for words in (("list",), ("show", "US-001"), ("dependents", "US-001"), ("impact", "US-001")):
         assert "\x1b" not in shop.doc(*words)
     assert "\\x1b[31m" in shop.doc("list")
 
 
-def test_questions_leave_no_trace_in_git(shop: Shop):
+def test_questions_leave_no_trace_in_git(shop: GraphScene):
     for words in (("list",), ("show", "prd"), ("stale",), ("validate",)):
         shop.doc(*words)
     assert shop.run("git", "status", "--porcelain", "--untracked-files=all").stdout == ""
@@ -348,7 +350,7 @@ def test_questions_leave_no_trace_in_git(shop: Shop):
 # -- stale, stamp, history (G-8) -----------------------------------------------------------
 
 
-def test_a_document_is_stale_when_its_upstream_changed_and_so_is_all_that_follows(shop: Shop):
+def test_a_document_is_stale_when_its_upstream_changed_and_so_is_all_that_follows(shop: GraphScene):
     before = (shop.root / TECHNICAL).read_bytes()
     shop.doc("stamp", "TD-001", "TP-001")
     assert (shop.root / TECHNICAL).read_bytes() == before
@@ -366,7 +368,7 @@ def test_a_document_is_stale_when_its_upstream_changed_and_so_is_all_that_follow
     assert shop.ask("show", "TP-001")["review"]["state"] == "stale"
 
 
-def test_a_new_review_makes_it_fresh_again(shop: Shop):
+def test_a_new_review_makes_it_fresh_again(shop: GraphScene):
     shop.doc("stamp", "TD-001", "TP-001")
     shop.write(STORY, "# First story\n\nWith another ending.\n")
     shop.doc("stamp", "TD-001")
@@ -374,7 +376,7 @@ def test_a_new_review_makes_it_fresh_again(shop: Shop):
     assert shop.ask("show", "TD-001")["review"]["state"] == "reviewed"
 
 
-def test_upstream_that_came_or_went_is_a_reason_too(shop: Shop):
+def test_upstream_that_came_or_went_is_a_reason_too(shop: GraphScene):
     shop.doc("stamp", "TD-001")
     shop.write(TECHNICAL, "# First design\n\n[[US-002, TP-001]]\n")
     assert shop.ask("stale")["stale"][0]["reasons"] == [
@@ -383,14 +385,14 @@ def test_upstream_that_came_or_went_is_a_reason_too(shop: Shop):
     ]
 
 
-def test_what_was_never_stamped_is_a_bucket_of_its_own(shop: Shop):
+def test_what_was_never_stamped_is_a_bucket_of_its_own(shop: GraphScene):
     assert ids(shop.ask("stale")["unreviewed"]) == DOCUMENTS
     assert "never reviewed: prd, FEAT-001" in shop.doc("stale")
     shop.doc("stamp", "--all")
     assert shop.ask("stale")["counts"]["up_to_date"] == len(DOCUMENTS)
 
 
-def test_a_stamp_says_who_when_and_against_what(shop: Shop):
+def test_a_stamp_says_who_when_and_against_what(shop: GraphScene):
     (stamp,) = shop.ask("stamp", "TP-001")
     assert (stamp["id"], list(stamp["against"])) == ("TP-001", ["TD-001"])
     (agent,) = shop.ask("stamp", "TP-001", DDX_AGENT_NAME="reviewer-7")
@@ -399,12 +401,12 @@ def test_a_stamp_says_who_when_and_against_what(shop: Shop):
     assert [json.loads(line)["by"] for line in lines] == [stamp["by"], "reviewer-7"]
 
 
-def test_a_person_stamps_under_the_name_that_git_knows(shop: Shop):
+def test_a_person_stamps_under_the_name_that_git_knows(shop: GraphScene):
     shop.run("git", "config", "user.name", "Ada")
     assert shop.doc("stamp", "TP-001") == "TP-001: reviewed by Ada, against TD-001\n"
 
 
-def test_what_is_not_reviewed_cannot_be_stamped_and_nothing_else_is(shop: Shop):
+def test_what_is_not_reviewed_cannot_be_stamped_and_nothing_else_is(shop: GraphScene):
     shop.write(STORY, "---\nddx:\n  status: deprecated\n---\n# First story\n")
     assert "US-001 is deprecated" in shop.doc("stamp", "TD-001", "US-001", code=1)
     assert f"{OF_THE_PLAN} is of type test" in shop.doc("stamp", OF_THE_PLAN, code=1)
@@ -412,18 +414,18 @@ def test_what_is_not_reviewed_cannot_be_stamped_and_nothing_else_is(shop: Shop):
 
 
 @pytest.mark.parametrize("words", [(), ("TD-001", "--all")])
-def test_stamping_wants_documents_or_all_of_them(shop: Shop, words: tuple[str, ...]):  # C-2
+def test_stamping_wants_documents_or_all_of_them(shop: GraphScene, words: tuple[str, ...]):  # C-2
     assert "ddx doc stamp TD-001" in shop.doc("stamp", *words, code=2)
 
 
-def test_a_broken_line_among_the_reviews_is_named(shop: Shop):  # C-3
+def test_a_broken_line_among_the_reviews_is_named(shop: GraphScene):  # C-3
     shop.doc("stamp", "TD-001")
     with (shop.root / ".ddx/reviews.jsonl").open("a") as file:
         file.write("{half a li\n")
     assert "reviews.jsonl:2" in shop.doc("stale", code=1)
 
 
-def test_history_tells_reviews_and_commits_across_a_rename(shop: Shop):
+def test_history_tells_reviews_and_commits_across_a_rename(shop: GraphScene):
     shop.doc("stamp", "TD-001")
     renamed = TECHNICAL.replace("first", "better")
     shop.run("git", "mv", TECHNICAL, renamed)
@@ -440,7 +442,7 @@ def test_history_tells_reviews_and_commits_across_a_rename(shop: Shop):
     assert "a better name" in told
 
 
-def test_a_document_without_history_says_so(shop: Shop):
+def test_a_document_without_history_says_so(shop: GraphScene):
     shop.write(f"{FRAME}/user-stories/US-003.md", "# Third story\n")
     told = shop.doc("history", "US-003")
     assert "never reviewed" in told
@@ -450,7 +452,7 @@ def test_a_document_without_history_says_so(shop: Shop):
 # -- validate (G-10) -----------------------------------------------------------------------
 
 
-def test_the_tree_is_valid_but_for_sections(shop: Shop):
+def test_the_tree_is_valid_but_for_sections(shop: GraphScene):
     found = shop.ask("validate")
     assert {item["kind"] for item in found} == {"missing-section"}
     assert len(found) == len(DOCUMENTS)
@@ -460,16 +462,16 @@ def test_the_tree_is_valid_but_for_sections(shop: Shop):
 NEW = f"{DESIGN}/technical-designs/TD-009-new.md"
 
 
-def linked_in_a_loop(shop: Shop) -> None:
+def linked_in_a_loop(shop: GraphScene) -> None:
     os.symlink("TD-009-new.md", shop.root / NEW)
 
 
-def huge(shop: Shop) -> None:
+def huge(shop: GraphScene) -> None:
     shop.write(NEW, "# Huge\n")
     os.truncate(shop.root / NEW, 50_000_000)
 
 
-ERRORS: dict[str, tuple[str, int, str | bytes | Callable[[Shop], None]]] = {
+ERRORS: dict[str, tuple[str, int, str | bytes | Callable[[GraphScene], None]]] = {
     "unreadable": (NEW, 1, linked_in_a_loop),
     "too-large": (NEW, 1, huge),
     "front-matter": (NEW, 3, "---\nddx:\n\tid: TD-009\n---\n# A tab\n"),
@@ -488,7 +490,7 @@ WARNINGS: dict[str, tuple[str, int, str | bytes]] = {
 
 
 @pytest.mark.parametrize("kind", ERRORS)
-def test_an_error_has_its_place_ends_with_1_and_leaves_the_rest_usable(shop: Shop, kind: str):
+def test_an_error_has_its_place_ends_with_1_and_leaves_the_rest_usable(shop: GraphScene, kind: str):
     path, line, content = ERRORS[kind]
     if isinstance(content, str | bytes):
         shop.write(path, content)
@@ -501,14 +503,14 @@ def test_an_error_has_its_place_ends_with_1_and_leaves_the_rest_usable(shop: Sho
 
 
 @pytest.mark.parametrize("kind", WARNINGS)
-def test_a_warning_has_its_place_and_ends_with_0(shop: Shop, kind: str):
+def test_a_warning_has_its_place_and_ends_with_0(shop: GraphScene, kind: str):
     path, line, content = WARNINGS[kind]
     shop.write(path, content)
     assert shop.findings(code=0) == [(kind, path, line)]
     assert f"{path}:{line} {kind}: " in shop.doc("validate")
 
 
-def test_a_circle_is_named_and_every_walk_ends(shop: Shop):  # G-6
+def test_a_circle_is_named_and_every_walk_ends(shop: GraphScene):  # G-6
     folder = f"{DESIGN}/technical-designs"
     for one, other in (("TD-007", "TD-008"), ("TD-008", "TD-007")):
         shop.write(f"{folder}/{one}.md", f"---\nddx:\n  depends_on: {other}\n---\n# {one}\n")
@@ -519,12 +521,12 @@ def test_a_circle_is_named_and_every_walk_ends(shop: Shop):  # G-6
     assert ids(shop.ask("deps", "TD-007")["documents"]) == ["TD-008"]
 
 
-def test_a_page_that_names_what_is_below_it_makes_no_circle(shop: Shop):  # G-5
+def test_a_page_that_names_what_is_below_it_makes_no_circle(shop: GraphScene):  # G-5
     shop.write(FEAT, "# Test feature\n\n[[prd, US-001, US-002]]\n")
     assert shop.findings(code=0) == []
 
 
-def test_a_page_with_its_sections_is_clean_however_they_are_numbered(shop: Shop):
+def test_a_page_with_its_sections_is_clean_however_they_are_numbered(shop: GraphScene):
     sections = "".join(
         f"## {heading}\n\nYes.\n\n"
         for heading in ("1. Story", "2) acceptance criteria", "Edge cases:")
@@ -533,7 +535,7 @@ def test_a_page_with_its_sections_is_clean_however_they_are_numbered(shop: Shop)
     assert STORY not in {item["path"] for item in shop.ask("validate")}
 
 
-def test_what_is_parked_or_history_may_lie_anywhere_and_lack_anything(shop: Shop):
+def test_what_is_parked_or_history_may_lie_anywhere_and_lack_anything(shop: GraphScene):
     shop.write("docs/helix/parking-lot/FEAT-008-later.md", "# Later\n")
     shop.write(
         f"{FRAME}/user-stories/US-008-old.md",

@@ -13,10 +13,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from ddx.project import Project
-from ddx.tracker.codec import encode
-from ddx.tracker.doctor.treatment import treat
-from ddx.tracker.store import Tracker
+from ddx.project.project import Project
+from ddx.tracker.doctor.repair import treat
+from ddx.tracker.row import encode
+from ddx.tracker.tracker import Tracker
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs/reference/schemas/bead-doctor.json").read_text())
@@ -32,7 +32,7 @@ def lines_of(*rows: dict[str, Any]) -> bytes:
     return b"".join(encode(row) + b"\n" for row in rows)
 
 
-class Repository:
+class DamagedRepository:
     """A git repository with a tracker, and the two programs that work on it."""
 
     def __init__(self, folder: Path) -> None:
@@ -80,8 +80,8 @@ class Repository:
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    made = Repository(tmp_path)
+def repository(tmp_path: Path) -> DamagedRepository:
+    made = DamagedRepository(tmp_path)
     made.root.mkdir()
     made.git("init", "--quiet", "--initial-branch=main")
     made.ddx("init")
@@ -89,7 +89,7 @@ def repository(tmp_path: Path) -> Repository:
 
 
 @pytest.fixture
-def filled(repository: Repository) -> Repository:
+def filled(repository: DamagedRepository) -> DamagedRepository:
     """Three beads that our own commands wrote, all of them committed."""
     drafts = [{"title": name, "verify": ["true"]} for name in ("One", "Two", "Three")]
     (repository.root / "drafts.json").write_text(json.dumps(drafts))
@@ -113,7 +113,7 @@ def test_a_sound_tracker_says_so_in_one_line(filled):
 
 
 def test_where_no_tracker_is_none_is_made(tmp_path):
-    bare = Repository(tmp_path)
+    bare = DamagedRepository(tmp_path)
     bare.root.mkdir()
     bare.git("init", "--quiet")
     assert "ddx bead init" in bare.ddx("doctor", code=1).stderr

@@ -296,7 +296,6 @@ def test_a_watching_loop_takes_up_new_work(tmp_path: Path) -> None:
     assert json.loads(out)["completed"] == 2
 
 
-@pytest.mark.load
 def test_a_loop_killed_in_the_middle_and_started_again_does_nothing_twice(tmp_path: Path) -> None:
     workshop = make_workshop(tmp_path / "w", *many(16))
     controller = workshop.begin("execute-loop", "--workers", "2", "--harness", "script")

@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
-from tests.support.contract import SCHEMAS, Ended, Repository
+from tests.support.contract import SCHEMAS, EmptyRepository, Ended
 from tests.support.tracker import wait_for
 
-from ddx.process import is_alive
+from ddx.base.process import is_alive
 
 EXECUTIONS = "docs/helix/03-test/executions"
 METRICS = "docs/helix/06-iterate/metrics"
@@ -41,7 +41,7 @@ def schema(name: str) -> Draft202012Validator:
     return Draft202012Validator({"$ref": f"{name}.json"}, registry=registry)
 
 
-class Shop(Repository):
+class ExecutionScene(EmptyRepository):
     """A repository with documents that can be run; trusted unless a test says otherwise."""
 
     def ddx(self, *line: str, code: int = 0, trust: str = "1") -> Ended:
@@ -79,12 +79,12 @@ class Shop(Repository):
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    return Shop(tmp_path)
+def shop(tmp_path: Path) -> ExecutionScene:
+    return ExecutionScene(tmp_path)
 
 
 @pytest.fixture
-def measured(shop: Shop) -> Shop:
+def measured(shop: ExecutionScene) -> ExecutionScene:
     shop.write(f"{METRICS}/start-up.yaml", START_UP)
     return shop
 

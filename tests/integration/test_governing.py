@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from tests.support.beads import bead
 
-from ddx import git
-from ddx.execution.governing import Governing, drifted_documents, read_governing
-from ddx.execution.model import Bead
-from ddx.graph.committed import Standing
-from ddx.project import Project
-from ddx.settings import Settings
+from ddx.documents.committed import DocumentRank
+from ddx.git import commands as git
+from ddx.project.project import Project
+from ddx.project.settings import Settings
+from ddx.proof.governing import Governance, drifted_documents
 from ddx.testing import make_repo
+from ddx.tracker.bead import Bead
 
 HOME = "docs/helix"
 TD, PRD, EXEC = f"{HOME}/TD-1.md", f"{HOME}/prd.md", f"{HOME}/EXEC-1.md"
@@ -23,7 +23,7 @@ METRIC = f"{HOME}/06-iterate/metrics/start-up.yaml"
 CACHE = "committed.idx"
 
 
-class Shop:
+class GoverningScene:
     """A project with committed documents, and a clone of it that an agent could work in."""
 
     def __init__(self, folder: Path) -> None:
@@ -51,9 +51,9 @@ class Shop:
         assert git.run(space, "checkout", "--quiet", "--detach", base).ok
         return space
 
-    def governing(self, base: str, *, checkout: str = "", **fields: Any) -> Governing:
+    def governing(self, base: str, *, checkout: str = "", **fields: Any) -> Governance:
         row = bead(**fields)
-        return read_governing(
+        return Governance.read(
             self.project,
             [Bead(row["id"], row)],
             checkout=checkout or self.clone(base),
@@ -67,8 +67,8 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    return Shop(tmp_path)
+def shop(tmp_path: Path) -> GoverningScene:
+    return GoverningScene(tmp_path)
 
 
 def page(*lines: str, body: str = "# Page") -> str:
@@ -76,10 +76,10 @@ def page(*lines: str, body: str = "# Page") -> str:
     return f"---\nddx:\n{head}---\n{body}\n"
 
 
-def chain(shop: Shop) -> str:
+def chain(shop: GoverningScene) -> str:
     shop.write(METRIC, "direction: lower\ncommand: measure\nratchet: true\n")
     return shop.commit(
-        prd="# Shop\n",
+        prd="# GoverningScene\n",
         TD_1=page("depends_on: [prd]"),
         EXEC_1=page("depends_on: [prd]", "execution: {command: make, required: true}"),
     )
@@ -95,7 +95,7 @@ def test_documents_executions_ratchets_and_files_of_the_base(shop):
     assert [it.name for it in found.ratchets] == ["start-up"]
     assert found.errors == ()
     assert found.files.keys() == {TD, PRD, EXEC, METRIC}
-    assert (found.files[PRD], found.files[METRIC].tier) == (Standing("prd", 1), 8)
+    assert (found.files[PRD], found.files[METRIC].tier) == (DocumentRank("prd", 1), 8)
 
 
 def test_what_is_not_committed_does_not_count(shop):  # X-3
@@ -110,14 +110,14 @@ def test_what_is_not_committed_does_not_count(shop):  # X-3
 def test_without_documents_nothing_is_read_and_nothing_is_kept(shop):
     base = git.commit_id(str(shop.root), "HEAD")
     found = shop.governing(base, checkout=str(shop.root), spec__id="TD-1")
-    assert found == Governing(base)
+    assert found == Governance(base)
     assert not shop.cache.exists()
 
 
 def test_a_folder_that_holds_nothing_committed_is_no_documents(shop):
     base = git.commit_id(str(shop.root), "HEAD")
     shop.write(TD, "# not committed\n")
-    assert shop.governing(base, checkout=str(shop.root), spec__id="TD-1") == Governing(base)
+    assert shop.governing(base, checkout=str(shop.root), spec__id="TD-1") == Governance(base)
 
 
 # Kept for the next attempt
@@ -166,13 +166,13 @@ def test_a_cache_that_came_from_elsewhere_is_never_unpacked(shop, tmp_path):
     """The same bytes in another folder: its author cannot have known which."""
     base = chain(shop)
     shop.governing(base, spec__id="TD-1")
-    other = Shop(tmp_path / "other")
+    other = GoverningScene(tmp_path / "other")
     other.write(TD, page())
     kept = other.root / ".ddx/cache" / CACHE
     kept.parent.mkdir(parents=True)
     kept.write_bytes(shop.cache.read_bytes())
     row = bead(spec__id="TD-1")
-    found = read_governing(
+    found = Governance.read(
         Project(str(other.root)),
         [Bead(row["id"], row)],
         checkout=shop.clone(base),
@@ -189,15 +189,15 @@ def test_a_document_that_is_a_link_is_not_kept_and_guards_what_is_behind_it(shop
     (shop.root / PRD).symlink_to("../../PRD.md")
     base = shop.commit(TD_1=page("depends_on: [prd]"))
     found = shop.governing(base, spec__id="TD-1")
-    assert found.files["PRD.md"] == found.files[PRD] == Standing("prd", 1)
+    assert found.files["PRD.md"] == found.files[PRD] == DocumentRank("prd", 1)
     assert not shop.cache.exists()
 
 
 def test_files_that_the_graph_leaves_out_are_documents_too(shop):  # X-27
     base = shop.commit(TD_1=page(), TD_2=page("id: TD-1"), TD_3="---\nddx: [\n---\n")
     found = shop.governing(base, spec__id="TD-1")
-    assert found.files[f"{HOME}/TD-2.md"] == Standing("TD-2", 6)
-    assert found.files[f"{HOME}/TD-3.md"] == Standing("TD-3", 6)
+    assert found.files[f"{HOME}/TD-2.md"] == DocumentRank("TD-2", 6)
+    assert found.files[f"{HOME}/TD-3.md"] == DocumentRank("TD-3", 6)
     assert [error for error in found.errors if "the id TD-1" in error]
 
 
@@ -206,7 +206,7 @@ def test_a_project_in_a_folder_of_its_repository_has_its_own_documents(shop):
     shop.write(TD, page("depends_on: [prd]"))
     base = shop.commit()
     row = bead(spec__id="TD-1")
-    found = read_governing(
+    found = Governance.read(
         Project(str(shop.root / "app")),
         [Bead(row["id"], row)],
         checkout=os.path.join(shop.clone(base), "app"),
@@ -231,7 +231,7 @@ def test_a_project_in_a_folder_of_its_repository_has_its_own_documents(shop):
         ({"prd": "# Changed\n", "TD_1": page()}, ("TD-1", "prd")),
         ({"EXEC_1": page()}, ()),
         ({"US_1": page()}, ()),
-        ({"prd": "# Shop\r\n"}, ()),
+        ({"prd": "# GoverningScene\r\n"}, ()),
         ({"TD_1": page("depends_on: [prd]", "review: {deps: {prd: abc}}")}, ()),
     ],
 )

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from tests.support.documents import AT, SEED, edges_of
 
-from ddx import git
-from ddx.graph.cache import load_graph
-from ddx.graph.graph import DETAILS, LINKS, NODES, Graph
-from ddx.project import Project
+from ddx.documents.cache import load_graph
+from ddx.documents.graph import DETAILS, LINKS, NODES, Graph
+from ddx.git import commands as git
+from ddx.project.project import Project
 from ddx.testing import FakeClock, make_repo
 
 ROOTS = ("docs/helix",)
@@ -130,23 +130,23 @@ def python(script: str) -> list[str]:
     source = Path(load_graph.__code__.co_filename).parents[2]
     head = (
         f"import sys; sys.path[:0] = [{str(source)!r}]\n"
-        "from ddx.clock import SYSTEM_CLOCK\n"
-        "from ddx.graph.cache import load_graph\n"
-        "from ddx.project import Project\n"
+        "from ddx.base.clock import Clock\n"
+        "from ddx.documents.cache import load_graph\n"
+        "from ddx.project.project import Project\n"
     )
     return [sys.executable, "-I", "-S", "-c", head + script]
 
 
 def test_a_warm_load_imports_neither_the_reader_nor_anything_heavy(tree: Tree):
     script = (
-        "from ddx.graph import reviews, stale, walk\n"
-        f"graph = load_graph(Project({tree.project.root!r}), {ROOTS!r}, clock=SYSTEM_CLOCK)\n"
+        "from ddx.documents import reviews\n"
+        f"graph = load_graph(Project({tree.project.root!r}), {ROOTS!r}, clock=Clock())\n"
         "graph.findings(), graph.require('td-001')\n"
         "print(*sys.modules)\n"
     )
     done = subprocess.run(python(script), capture_output=True, text=True, check=True)
     heavy = {"re", "json", "typing", "dataclasses", "subprocess", "enum", "yaml", "sqlite3"}
-    ours = {f"ddx.graph.{name}" for name in ("parse", "build", "scan", "assemble", "markdown")}
+    ours = {f"ddx.documents.{name}" for name in ("parser", "scan", "assembly", "page", "terms")}
     assert set(done.stdout.split()).isdisjoint(heavy | ours)
 
 
@@ -393,7 +393,7 @@ def test_several_processes_at_once_all_answer_and_leave_a_sound_cache(tree: Tree
         "from pathlib import Path\n"
         "for _ in range(15):\n"
         f"    Path({str(tree.cache)!r}).unlink(missing_ok=True)\n"
-        f"    graph = load_graph(Project({tree.project.root!r}), {ROOTS!r}, clock=SYSTEM_CLOCK)\n"
+        f"    graph = load_graph(Project({tree.project.root!r}), {ROOTS!r}, clock=Clock())\n"
         "    print(sorted((edge.up, edge.down) for edge in graph.edges()))\n"
     )
     workers = [

@@ -27,6 +27,7 @@ def ada(tmp_path: Path) -> Person:
     person.more = {"PATH": f"{program.parent}:/usr/local/bin:/usr/bin:/bin"}
     person.helix("init", "--trust")
     person.helix("install", "--skills-only")
+    (person.root / ".ddx/config.yaml").write_text("checks: {default: [make test]}\n")
     return person
 
 
@@ -45,6 +46,19 @@ def bad(ada: Person, *words: str) -> dict[str, str]:
 def test_where_all_is_well_it_says_so_and_ends_with_0(ada):  # P-6
     assert bad(ada) == {}
     assert "mend" not in ada.helix("doctor")
+
+
+def test_what_proves_work_here_is_said(ada):
+    assert ada.findings()["checks"]["what"] == "work is proven by `make test`"
+
+
+def test_a_repository_without_checks_is_a_warning_with_the_command_that_sets_them(ada):
+    (ada.root / ".ddx/config.yaml").unlink()
+    write(ada, "package.json", '{"scripts": {"test": "node --test"}}')
+    assert list(bad(ada)) == ["checks"]
+    said = ada.helix("doctor")  # a warning does not make it fail
+    assert "warn  checks: no check is set, so only a bead's own checks prove it" in said
+    assert "-> tests run by `npm test` (package.json:1); to use it: helix init --yes" in said
 
 
 Plant = Callable[[Person], object]
@@ -76,7 +90,11 @@ Plant = Callable[[Person], object]
         (lambda it: it.git("checkout", "-q", "--detach"), "head", "git"),
         (lambda it: shutil.rmtree(it.root / ".helix"), "set-up", "helix doctor --fix"),
         (
-            lambda it: write(it, ".ddx/config.yaml", "workspace: {root: /dev/null/x}\n"),
+            lambda it: write(
+                it,
+                ".ddx/config.yaml",
+                "checks: {default: [make]}\nworkspace: {root: /dev/null/x}\n",
+            ),
             "workspaces",
             "workspace",
         ),

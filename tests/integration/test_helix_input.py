@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.documents import DESIGN, FRAME, SEED
-from tests.support.shops import CHANGE, Shop, make_shop
+from tests.support.requests import CHANGE, RequestScene, make_request_scene
 
 SD = f"{DESIGN}/solution-designs/SD-001-test-solution.md"
 TD = f"{DESIGN}/technical-designs/TD-001-first-design.md"
@@ -25,8 +25,8 @@ VAGUE = "make invoices printable"
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    return make_shop(tmp_path / "w")
+def shop(tmp_path: Path) -> RequestScene:
+    return make_request_scene(tmp_path / "w")
 
 
 def names(asked: dict[str, object]) -> list[str]:
@@ -36,7 +36,7 @@ def names(asked: dict[str, object]) -> list[str]:
 # What is filed
 
 
-def test_the_seeds_request_files_its_beads_below_the_request(shop: Shop):  # I-6, I-7
+def test_the_seeds_request_files_its_beads_below_the_request(shop: RequestScene):  # I-6, I-7
     asked = shop.ask(CHANGE)
     request, *children = asked["beads"]
     assert [bead["spec_id"] for bead in children] == [
@@ -56,7 +56,7 @@ def test_the_seeds_request_files_its_beads_below_the_request(shop: Shop):  # I-6
 
 
 def test_the_same_request_on_the_same_repository_files_the_same(tmp_path: Path):  # I-1
-    first, second = (make_shop(tmp_path / name) for name in ("one", "two"))
+    first, second = (make_request_scene(tmp_path / name) for name in ("one", "two"))
     for shop in (first, second):
         shop.git("commit", "--amend", "--no-edit", "--quiet", "--date=2026-01-01T00:00:00Z")
         for level, request in (("high", VAGUE), ("medium", CHANGE), ("high", "add a price list")):
@@ -67,7 +67,7 @@ def test_the_same_request_on_the_same_repository_files_the_same(tmp_path: Path):
     assert json.loads(said) == first.filed()
 
 
-def test_the_same_request_once_more_files_and_changes_nothing(shop: Shop):  # I-6
+def test_the_same_request_once_more_files_and_changes_nothing(shop: RequestScene):  # I-6
     shop.ask(CHANGE)
     before = shop.file.read_bytes()
     asked = shop.ask("Change US-001 acceptance criteria!")
@@ -75,9 +75,9 @@ def test_the_same_request_once_more_files_and_changes_nothing(shop: Shop):  # I-
     assert shop.file.read_bytes() == before
 
 
-def test_a_part_that_has_come_since_is_added_below_the_same_request(shop: Shop):  # I-6
+def test_a_part_that_has_come_since_is_added_below_the_same_request(shop: RequestScene):  # I-6
     first = shop.ask(CHANGE)
-    shop.put({f"{DESIGN}/technical-designs/TD-002-more.md": "# More\n\n[[US-001]]\n"})
+    shop.put_all({f"{DESIGN}/technical-designs/TD-002-more.md": "# More\n\n[[US-001]]\n"})
     second = shop.ask(CHANGE)
     states = {bead["part"]: bead["state"] for bead in second["beads"]}
     assert states.pop("document:TD-002") == "new"
@@ -89,7 +89,7 @@ def test_a_part_that_has_come_since_is_added_below_the_same_request(shop: Shop):
     assert new["id"] in tests["after"]
 
 
-def test_what_is_done_is_not_asked_for_twice_while_its_request_is_open(shop: Shop):  # I-6
+def test_what_is_done_is_not_asked_for_twice_while_its_request_is_open(shop: RequestScene):  # I-6
     asked = shop.ask(CHANGE)
     shop.ddx("close", asked["beads"][1]["id"], "--force")
     assert {bead["state"] for bead in shop.ask(CHANGE)["beads"]} == {"known"}
@@ -98,14 +98,14 @@ def test_what_is_done_is_not_asked_for_twice_while_its_request_is_open(shop: Sho
     assert {bead["state"] for bead in shop.ask(CHANGE)["beads"]} == {"new"}
 
 
-def test_a_second_new_capability_gets_the_next_numbers(shop: Shop):  # I-6, I-8
+def test_a_second_new_capability_gets_the_next_numbers(shop: RequestScene):  # I-6, I-8
     first, second = (shop.ask(text) for text in ("add a price list", "add opening hours"))
     assert first["beads"][1]["documents"] == ["FEAT-002"]
     assert second["beads"][1]["documents"] == ["FEAT-003"]
 
 
-def test_a_link_to_nothing_becomes_one_gap_bead(shop: Shop):  # I-5
-    shop.put({TD: "# Design\n\n[[US-001, TP-001, SD-404]]\n"})
+def test_a_link_to_nothing_becomes_one_gap_bead(shop: RequestScene):  # I-5
+    shop.put_all({TD: "# Design\n\n[[US-001, TP-001, SD-404]]\n"})
     for text in (CHANGE, "change US-001 a little"):
         asked = shop.ask(text, "--autonomy", "high")
     assert asked["gaps"] == [
@@ -116,7 +116,7 @@ def test_a_link_to_nothing_becomes_one_gap_bead(shop: Shop):  # I-5
     assert gaps[0]["execution-eligible"] is False
 
 
-def test_a_hook_that_rejects_one_bead_files_none(shop: Shop):  # I-6, T-15
+def test_a_hook_that_rejects_one_bead_files_none(shop: RequestScene):  # I-6, T-15
     hook = shop.folder / "hooks/validate-bead-create"
     hook.parent.mkdir(parents=True)
     hook.write_text("#!/bin/sh\ngrep -q 'Tests:' && exit 1\nexit 0\n")
@@ -131,17 +131,17 @@ def test_a_hook_that_rejects_one_bead_files_none(shop: Shop):  # I-6, T-15
     assert len(shop.rows()) == 1
 
 
-def test_links_that_would_close_a_ring_leave_everything_as_it_was(shop: Shop):  # I-6, T-12
+def test_links_that_would_close_a_ring_leave_everything_as_it_was(shop: RequestScene):  # I-6, T-12
     asked = {bead["part"]: bead["id"] for bead in shop.ask(CHANGE)["beads"]}
     shop.ddx("dep", "remove", asked["document:TD-001"], asked["document:US-001"])
     shop.ddx("dep", "add", asked["document:US-001"], asked["tests:1"])
     before = shop.file.read_bytes()
-    shop.put({f"{DESIGN}/technical-designs/TD-002-more.md": "# More\n\n[[US-001]]\n"})
+    shop.put_all({f"{DESIGN}/technical-designs/TD-002-more.md": "# More\n\n[[US-001]]\n"})
     assert "ring" in shop.helix("input", CHANGE, code=1).err
     assert shop.file.read_bytes() == before
 
 
-def test_two_terminals_with_the_same_request_file_it_once(shop: Shop):  # I-6, T-10
+def test_two_terminals_with_the_same_request_file_it_once(shop: RequestScene):  # I-6, T-10
     threads = [threading.Thread(target=shop.ask, args=(CHANGE,)) for _ in range(3)]
     for thread in threads:
         thread.start()
@@ -150,7 +150,7 @@ def test_two_terminals_with_the_same_request_file_it_once(shop: Shop):  # I-6, T
     assert len(shop.rows()) == 6
 
 
-def test_a_rehearsal_writes_not_a_byte(shop: Shop):  # I-1, S-31
+def test_a_rehearsal_writes_not_a_byte(shop: RequestScene):  # I-1, S-31
     before = shop.everything()
     asked = shop.ask(CHANGE, "--dry-run")
     shop.helix("input", VAGUE, "--dry-run", "--assist", "--autonomy", "low")
@@ -159,8 +159,8 @@ def test_a_rehearsal_writes_not_a_byte(shop: Shop):  # I-1, S-31
     assert asked["beads"][2]["after"] == ["document:US-001"]
 
 
-def test_hostile_words_reach_neither_a_shell_nor_the_terminal(shop: Shop):  # T-23
-    shop.put({US_2: "# \x1b]0;owned\x07 `rm -rf .` $(touch owned)\n\n[[US-001]]\n"})
+def test_hostile_words_reach_neither_a_shell_nor_the_terminal(shop: RequestScene):  # T-23
+    shop.put_all({US_2: "# \x1b]0;owned\x07 `rm -rf .` $(touch owned)\n\n[[US-001]]\n"})
     shop.commit("hostile")
     done = shop.helix("input", "change US-001; $(touch owned) `touch owned`", "--yes")
     assert "\x1b]" not in done.out + done.err
@@ -171,7 +171,7 @@ def test_hostile_words_reach_neither_a_shell_nor_the_terminal(shop: Shop):  # T-
 # Who is asked
 
 
-def test_low_without_a_terminal_prints_its_questions_and_files_nothing(shop: Shop):  # I-4
+def test_low_without_a_terminal_prints_its_questions_and_files_nothing(shop: RequestScene):  # I-4
     before = shop.file.read_bytes()
     asked = shop.ask(CHANGE, "--autonomy", "low", code=4)
     assert [it["id"] for it in asked["questions"]][:2] == ["start", "bead:document:US-001"]
@@ -182,7 +182,7 @@ def test_low_without_a_terminal_prints_its_questions_and_files_nothing(shop: Sho
     assert shop.file.read_bytes() == before
 
 
-def test_low_by_answers_files_what_was_confirmed_and_no_more(shop: Shop):  # I-4
+def test_low_by_answers_files_what_was_confirmed_and_no_more(shop: RequestScene):  # I-4
     questions = shop.ask(CHANGE, "--autonomy", "low", code=4)["questions"]
     said = [f"{it['id']}={'no' if 'build' in it['id'] else 'yes'}" for it in questions]
     words = [word for text in said for word in ("--answer", text)]
@@ -192,12 +192,12 @@ def test_low_by_answers_files_what_was_confirmed_and_no_more(shop: Shop):  # I-4
     ]
 
 
-def test_yes_answers_every_question_by_its_default(shop: Shop):  # I-1, I-4
+def test_yes_answers_every_question_by_its_default(shop: RequestScene):  # I-1, I-4
     assert len(shop.ask(CHANGE, "--autonomy", "low", "--yes")["beads"]) == 6
 
 
 def test_medium_without_a_terminal_files_what_is_sure_and_leaves_the_question(tmp_path: Path):
-    shop = make_shop(tmp_path / "w", {**SEED, **SEARCHED})  # I-4
+    shop = make_request_scene(tmp_path / "w", {**SEED, **SEARCHED})  # I-4
     asked = shop.ask("change US-001 as invoices are printed and US-404", code=None)
     assert asked["searched"] == "there is no document US-404"
     assert asked["exit_code"] == 4
@@ -213,7 +213,7 @@ def test_medium_without_a_terminal_files_what_is_sure_and_leaves_the_question(tm
 
 
 def test_high_assumes_and_marks_what_rests_on_it(tmp_path: Path):  # I-4
-    shop = make_shop(tmp_path / "w", {**SEED, **SEARCHED})
+    shop = make_request_scene(tmp_path / "w", {**SEED, **SEARCHED})
     asked = shop.ask(VAGUE, "--autonomy", "high")
     assert asked["questions"] == []
     assert len(asked["assumptions"]) == 1
@@ -224,7 +224,7 @@ def test_high_assumes_and_marks_what_rests_on_it(tmp_path: Path):  # I-4
 
 
 def test_where_assuming_is_switched_off_it_waits_for_a_person(tmp_path: Path):  # I-3
-    shop = make_shop(tmp_path / "w", {**SEED, **SEARCHED})
+    shop = make_request_scene(tmp_path / "w", {**SEED, **SEARCHED})
     asked = shop.ask(VAGUE, "--autonomy", "high", HELIX_SPECULATIVE="false")
     (bead,) = (it for it in asked["beads"] if it["part"] == "document:US-002")
     assert "kind:escalation" in bead["labels"]
@@ -237,7 +237,7 @@ def test_where_assuming_is_switched_off_it_waits_for_a_person(tmp_path: Path):  
 
 
 def test_a_conflict_is_escalated_with_both_documents_lines_and_texts(tmp_path: Path):  # I-5
-    shop = make_shop(tmp_path / "w", {**SEED, **CLASHING})
+    shop = make_request_scene(tmp_path / "w", {**SEED, **CLASHING})
     asked = shop.ask(CHANGE, code=4)
     (conflict,) = asked["conflicts"]
     assert (conflict["class"], conflict["winner"]) == ("resolvable", "SD-001")
@@ -253,17 +253,17 @@ def test_a_conflict_is_escalated_with_both_documents_lines_and_texts(tmp_path: P
 
 
 def test_what_a_decision_record_decides_holds_for_designs_that_do_not_link_it(tmp_path: Path):
-    record = f"{DESIGN}/adr/ADR-001-store.md"  # I-5, ADR 0007
+    record = f"{DESIGN}/adr/ADR-001-store.md"  # I-5, ADR-007
     decided = "# Store\n\n## Context\n\nX.\n\n## Decision\n\nWe use Postgres as the database.\n"
     designed = "# D\n\n[[US-001]]\n\n## Constraints\n\n- The database is SQLite.\n"
     quarrel = "# Old\n\n## Decision\n\nWe use MySQL as the database.\n"
     older = f"{DESIGN}/adr/ADR-002-old.md"
-    shop = make_shop(tmp_path / "w", {**SEED, TD: designed, record: decided})
+    shop = make_request_scene(tmp_path / "w", {**SEED, TD: designed, record: decided})
     asked = shop.ask("use postgres instead of sqlite", "--autonomy", "high")
     (conflict,) = asked["conflicts"]
     assert (conflict["class"], conflict["winner"]) == ("resolvable", "ADR-001")
     assert [it["role"] for it in asked["beads"]].count("escalation") == 1
-    free = make_shop(tmp_path / "x", {**SEED, record: decided, older: quarrel})
+    free = make_request_scene(tmp_path / "x", {**SEED, record: decided, older: quarrel})
     assert free.ask(CHANGE)["conflicts"] == []  # their quarrel has nothing to do with it
 
 
@@ -272,7 +272,9 @@ def test_physics_stops_its_path_at_high_and_the_rest_goes_on(tmp_path: Path):  #
     texts = ("- The store must use SQLite.", "- The store must not use SQLite.")
     one, two = (f"# D\n\n[[US-001]]\n\n## Constraints\n\n{text}\n" for text in texts)
     third = f"{DESIGN}/technical-designs/TD-003-free.md"
-    shop = make_shop(tmp_path / "w", {**SEED, TD: one, other: two, third: "# F\n\n[[US-001]]\n"})
+    shop = make_request_scene(
+        tmp_path / "w", {**SEED, TD: one, other: two, third: "# F\n\n[[US-001]]\n"}
+    )
     asked = shop.ask(CHANGE, "--autonomy", "high", code=4)
     assert [it["class"] for it in asked["conflicts"]] == ["physics"]
     documents = {bead["part"] for bead in asked["beads"] if bead["role"] == "document"}
@@ -281,11 +283,11 @@ def test_physics_stops_its_path_at_high_and_the_rest_goes_on(tmp_path: Path):  #
 
 
 def test_another_technology_is_looked_for_where_the_old_one_stands(tmp_path: Path):  # I-2, I-4
-    shop = make_shop(tmp_path / "w", {**SEED, SD: CLASHING[SD]})
+    shop = make_request_scene(tmp_path / "w", {**SEED, SD: CLASHING[SD]})
     asked = shop.ask("use postgres instead of sqlite", code=4)
     assert [it["id"] for it in asked["questions"]] == ["hit:SD-001"]
     everywhere = {f"{DESIGN}/adr/ADR-00{n}-x.md": "# A\n\nWe use SQLite.\n" for n in range(1, 9)}
-    wide = make_shop(tmp_path / "x", everywhere)
+    wide = make_request_scene(tmp_path / "x", everywhere)
     assert len(wide.ask("use postgres instead of sqlite", code=4)["questions"]) == 8
     assert not any(bead["executable"] for bead in asked["beads"])
     high = shop.ask("use postgres instead of sqlite", "--autonomy", "high")
@@ -294,7 +296,7 @@ def test_another_technology_is_looked_for_where_the_old_one_stands(tmp_path: Pat
 
 def test_a_request_against_a_constraint_is_escalated_by_the_highest_that_says_so(tmp_path: Path):
     text = "# D\n\n[[FEAT-001]]\n\n## Constraints\n\n- Lists must be stored in SQLite.\n"
-    shop = make_shop(tmp_path / "w", {**SEED, SD: text, TD: text})  # I-5
+    shop = make_request_scene(tmp_path / "w", {**SEED, SD: text, TD: text})  # I-5
     asked = shop.ask("store lists in MongoDB", code=4)
     (conflict,) = asked["conflicts"]
     assert (conflict["class"], conflict["winner"]) == ("resolvable", "SD-001")
@@ -304,7 +306,7 @@ def test_a_request_against_a_constraint_is_escalated_by_the_highest_that_says_so
 # At a terminal
 
 
-def test_a_dialogue_tells_what_why_and_what_follows(shop: Shop):  # I-4
+def test_a_dialogue_tells_what_why_and_what_follows(shop: RequestScene):  # I-4
     done = shop.talk(CHANGE, "--autonomy", "low", typed=["y", "n", "maybe", "", "", "", "no"])
     assert done.code == 0
     for word in ("Shall beads be filed", "why ", "yes ", "no ", "[Y/n]", "answer yes or no"):
@@ -313,7 +315,7 @@ def test_a_dialogue_tells_what_why_and_what_follows(shop: Shop):  # I-4
     assert filed == {"request", "document:TD-001", "document:TP-001", "tests:1"}
 
 
-def test_the_end_of_the_input_is_a_no(shop: Shop):  # I-4
+def test_the_end_of_the_input_is_a_no(shop: RequestScene):  # I-4
     done = shop.talk(CHANGE, "--autonomy", "low", typed=["\x04"])
     assert done.code == 0
     assert "nothing was filed" in done.out
@@ -322,7 +324,7 @@ def test_the_end_of_the_input_is_a_no(shop: Shop):  # I-4
     assert [row["intake-part"] for row in shop.rows().values()] == ["document:US-001"]
 
 
-def test_ctrl_c_in_the_middle_files_nothing(shop: Shop):  # I-4, C-2
+def test_ctrl_c_in_the_middle_files_nothing(shop: RequestScene):  # I-4, C-2
     done = shop.talk(CHANGE, "--autonomy", "low", typed=["y", "y", "\x03"])
     assert done.code == 130
     assert shop.rows() == {}
@@ -331,7 +333,7 @@ def test_ctrl_c_in_the_middle_files_nothing(shop: Shop):  # I-4, C-2
 # Several at once
 
 
-def test_a_batch_is_all_or_nothing_for_each_request_and_one_summary(shop: Shop):  # I-9
+def test_a_batch_is_all_or_nothing_for_each_request_and_one_summary(shop: RequestScene):  # I-9
     (shop.root / "wishes.txt").write_text(f"# mine\n{CHANGE}\n\nadd a price list\n")
     done = shop.helix("input", "--batch", "wishes.txt")
     assert done.out.splitlines()[-1].startswith("2 requests: 13 beads filed")
@@ -339,7 +341,7 @@ def test_a_batch_is_all_or_nothing_for_each_request_and_one_summary(shop: Shop):
     assert [len(it["beads"]) for it in found["requests"]] == [6, 7]
 
 
-def test_a_batch_of_yaml_may_name_a_level(shop: Shop):  # I-9
+def test_a_batch_of_yaml_may_name_a_level(shop: RequestScene):  # I-9
     (shop.root / "wishes.yaml").write_text(
         f"- {CHANGE}\n- request: change US-002\n  autonomy: low\n"
     )
@@ -358,7 +360,9 @@ def test_a_batch_of_yaml_may_name_a_level(shop: Shop):  # I-9
         ("w.txt", "\n# nothing\n", "holds no request"),
     ],
 )
-def test_a_batch_that_cannot_be_read_files_nothing_at_all(shop: Shop, name, text, said):  # I-9
+def test_a_batch_that_cannot_be_read_files_nothing_at_all(
+    shop: RequestScene, name, text, said
+):  # I-9
     (shop.root / name).write_text(text)
     done = shop.helix("input", "--batch", name, code=2)
     assert said in done.err
@@ -381,15 +385,15 @@ def test_a_batch_that_cannot_be_read_files_nothing_at_all(shop: Shop, name, text
         (("x", "--answer", "start"), "ID=yes or ID=no"),
     ],
 )
-def test_wrong_usage_ends_with_two_before_anything_is_read(shop: Shop, words, said):  # I-11
+def test_wrong_usage_ends_with_two_before_anything_is_read(shop: RequestScene, words, said):  # I-11
     (shop.folder / "beads.jsonl").write_text("broken, and nobody looks\n")
     before = shop.everything()
     assert said in shop.helix("input", *words, code=2).err
     assert shop.everything() == before
 
 
-def test_a_wrong_slider_is_named_with_its_line(shop: Shop):  # I-3, I-11
-    shop.put({".helix/slider-config.yaml": "autonomy_level: high\nspeed: fast\n"})
+def test_a_wrong_slider_is_named_with_its_line(shop: RequestScene):  # I-3, I-11
+    shop.put_all({".helix/slider-config.yaml": "autonomy_level: high\nspeed: fast\n"})
     before = shop.everything()
     done = shop.helix("input", CHANGE, code=2)
     assert "slider-config.yaml:2: unknown setting 'speed'" in done.err
@@ -397,8 +401,8 @@ def test_a_wrong_slider_is_named_with_its_line(shop: Shop):  # I-3, I-11
     assert shop.everything() == before
 
 
-def test_the_slider_of_the_project_holds_unless_something_nearer_speaks(shop: Shop):  # I-3
-    shop.put({".helix/slider-config.yaml": "autonomy_level: low\n"})
+def test_the_slider_of_the_project_holds_unless_something_nearer_speaks(shop: RequestScene):  # I-3
+    shop.put_all({".helix/slider-config.yaml": "autonomy_level: low\n"})
     assert shop.ask(CHANGE, code=4)["autonomy"] == "low"
     assert shop.ask(CHANGE, HELIX_AUTONOMY="medium")["autonomy"] == "medium"
     assert shop.ask(CHANGE, "--autonomy", "high", HELIX_AUTONOMY="low")["autonomy"] == "high"
@@ -407,7 +411,7 @@ def test_the_slider_of_the_project_holds_unless_something_nearer_speaks(shop: Sh
 # Advice
 
 
-def test_an_agent_may_word_it_better_and_its_words_pass_the_same_rules(shop: Shop):  # I-1
+def test_an_agent_may_word_it_better_and_its_words_pass_the_same_rules(shop: RequestScene):  # I-1
     advice = {
         "beads": [
             {"part": "document:US-001", "title": "US-001 speaks of lists"},
@@ -431,18 +435,18 @@ def test_an_agent_may_word_it_better_and_its_words_pass_the_same_rules(shop: Sho
 
 
 @pytest.mark.parametrize("reply", ["I would rather not.", "```json\n{}\n```\n```json\n{}\n```"])
-def test_advice_that_cannot_be_read_is_said_and_changes_nothing(shop: Shop, reply):  # I-1
+def test_advice_that_cannot_be_read_is_said_and_changes_nothing(shop: RequestScene, reply):  # I-1
     _assisted(shop, reply)
     asked = shop.ask(CHANGE, "--assist")
     assert len(asked["beads"]) == 6
     assert asked["remarks"][0].startswith("no advice: ")
 
 
-def _assisted(shop: Shop, reply: str) -> None:
+def _assisted(shop: RequestScene, reply: str) -> None:
     shop.stage.mkdir()
     agent = shop.stage / "agent"
     agent.write_text(f"#!/bin/sh\ncat > {shop.stage}/prompt\ncat <<'END'\n{reply}\nEND\n")
     agent.chmod(0o755)
     config = {"harnesses": {"stub": {"kind": "command", "argv": [str(agent)]}}}
-    shop.put({".ddx/config.yaml": json.dumps(config), ".helix/config.yaml": "agent: stub\n"})
+    shop.put_all({".ddx/config.yaml": json.dumps(config), ".helix/config.yaml": "agent: stub\n"})
     shop.commit("settings")

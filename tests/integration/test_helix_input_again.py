@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.support.documents import DESIGN, SEED
-from tests.support.shops import CHANGE, Shop, make_shop
+from tests.support.requests import CHANGE, RequestScene, make_request_scene
 
 TD = f"{DESIGN}/technical-designs/TD-001-first-design.md"
 ADR = f"{DESIGN}/adr/ADR-001-storage.md"
@@ -23,14 +23,14 @@ REPLACE = "use postgres instead of sqlite"
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    return make_shop(tmp_path / "w")
+def shop(tmp_path: Path) -> RequestScene:
+    return make_request_scene(tmp_path / "w")
 
 
 @pytest.fixture
-def torn(tmp_path: Path) -> Shop:
+def torn(tmp_path: Path) -> RequestScene:
     """Its documents disagree, and one of them has more authority."""
-    return make_shop(tmp_path / "w", {**SEED, **UNEQUAL})
+    return make_request_scene(tmp_path / "w", {**SEED, **UNEQUAL})
 
 
 def told(asked: dict[str, Any]) -> list[tuple[str, list[str]]]:
@@ -40,7 +40,7 @@ def told(asked: dict[str, Any]) -> list[tuple[str, list[str]]]:
 # The same again
 
 
-def test_a_conflict_that_was_settled_is_not_filed_again(torn: Shop):  # I-5, I-6
+def test_a_conflict_that_was_settled_is_not_filed_again(torn: RequestScene):  # I-5, I-6
     torn.ask(REPLACE, "--yes")
     before = torn.file.read_bytes()
     for level in ("low", "medium", "high"):
@@ -51,14 +51,14 @@ def test_a_conflict_that_was_settled_is_not_filed_again(torn: Shop):  # I-5, I-6
 
 @pytest.mark.parametrize("files", [{}, SEED], ids=["greenfield", "seed"])
 def test_a_request_for_something_new_is_told_the_same_way_twice(tmp_path: Path, files):  # I-1, I-8
-    shop = make_shop(tmp_path / "w", files)
+    shop = make_request_scene(tmp_path / "w", files)
     first, second = (shop.ask("add a price list") for _ in range(2))
     assert told(second) == told(first)
     assert {bead["state"] for bead in second["beads"]} == {"known"}
     assert shop.ask("add opening hours")["beads"][1]["documents"] != first["beads"][1]["documents"]
 
 
-def test_a_request_that_is_done_is_filed_anew_and_that_is_said(shop: Shop):  # I-6
+def test_a_request_that_is_done_is_filed_anew_and_that_is_said(shop: RequestScene):  # I-6
     asked = shop.ask(CHANGE)
     for bead in reversed(asked["beads"]):
         shop.ddx("close", bead["id"], "--force")
@@ -67,7 +67,7 @@ def test_a_request_that_is_done_is_filed_anew_and_that_is_said(shop: Shop):  # I
     assert shop.ask(CHANGE)["remarks"] == []
 
 
-def test_one_doubt_takes_the_place_of_another_and_never_vanishes(torn: Shop):  # I-3, I-4
+def test_one_doubt_takes_the_place_of_another_and_never_vanishes(torn: RequestScene):  # I-3, I-4
     for allowed, label in (
         ("false", "escalation"),
         ("true", "speculative"),
@@ -82,7 +82,7 @@ def test_one_doubt_takes_the_place_of_another_and_never_vanishes(torn: Shop):  #
             assert bead["executable"] is (allowed == "true")
 
 
-def test_an_assumption_that_a_person_reviewed_is_not_doubted_again(torn: Shop):  # I-10
+def test_an_assumption_that_a_person_reviewed_is_not_doubted_again(torn: RequestScene):  # I-10
     asked = torn.ask(REPLACE, "--autonomy", "high")
     (bead,) = (it for it in asked["beads"] if it["part"] == "document:TD-001")
     torn.ddx("update", bead["id"], "--remove-label", "kind:speculative")
@@ -93,7 +93,7 @@ def test_an_assumption_that_a_person_reviewed_is_not_doubted_again(torn: Shop): 
 # At once
 
 
-def test_two_terminals_never_promise_the_same_document(shop: Shop):  # I-6, T-10
+def test_two_terminals_never_promise_the_same_document(shop: RequestScene):  # I-6, T-10
     texts = ("add a price list", "add opening hours", "add a newsletter", "add gift cards")
     threads = [threading.Thread(target=shop.ask, args=(text,)) for text in texts]
     for thread in threads:
@@ -106,7 +106,7 @@ def test_two_terminals_never_promise_the_same_document(shop: Shop):  # I-6, T-10
 
 
 def test_a_second_request_in_an_empty_repository_waits_for_the_top(tmp_path: Path):  # I-6, I-8
-    shop = make_shop(tmp_path / "w", {})
+    shop = make_request_scene(tmp_path / "w", {})
     top = shop.ask("design a CRM")["beads"][1]["id"]
     feature = shop.ask("add opening hours")["beads"][1]
     assert feature["after"] == [top]
@@ -116,7 +116,7 @@ def test_a_second_request_in_an_empty_repository_waits_for_the_top(tmp_path: Pat
 # What a person is told
 
 
-def test_what_is_open_comes_with_what_to_type(torn: Shop):  # I-4, C-3
+def test_what_is_open_comes_with_what_to_type(torn: RequestScene):  # I-4, C-3
     done = torn.helix("input", REPLACE, code=4)
     hint = next(line for line in done.err.splitlines() if "answer: " in line)
     program, *words = shlex.split(hint.partition("answer: ")[2].partition(";")[0])
@@ -130,7 +130,7 @@ def test_what_is_open_comes_with_what_to_type(torn: Shop):  # I-4, C-3
 
 def test_what_to_type_survives_a_shell_whatever_a_file_is_called(tmp_path: Path):  # I-4, C-3
     odd = f"{DESIGN}/Prices (new) & other's.md"
-    shop = make_shop(tmp_path / "w", {**SEED, odd: "# Shelves\n\nShelves are of wood.\n"})
+    shop = make_request_scene(tmp_path / "w", {**SEED, odd: "# Shelves\n\nShelves are of wood.\n"})
     done = shop.helix("input", "make shelves wider", code=4)
     hint = next(line for line in done.err.splitlines() if "answer: " in line)
     _, *words = shlex.split(hint.partition("answer: ")[2].partition("; or")[0])
@@ -141,23 +141,23 @@ def test_what_to_type_survives_a_shell_whatever_a_file_is_called(tmp_path: Path)
 
 
 def test_without_a_tracker_nothing_is_looked_at_and_nothing_left_behind(tmp_path: Path):  # I-11
-    shop = make_shop(tmp_path / "w")
+    shop = make_request_scene(tmp_path / "w")
     shop.run("/bin/rm", "-rf", ".ddx")
     assert "has no tracker yet" in shop.helix("input", CHANGE, code=1).err
     assert not (shop.root / ".ddx").exists()
 
 
-def test_a_mistyped_answer_is_not_taken_for_one(torn: Shop):  # I-4
+def test_a_mistyped_answer_is_not_taken_for_one(torn: RequestScene):  # I-4
     asked = torn.ask(REPLACE, "--answer", "hit:TD-01=yes", code=4)
     assert asked["remarks"] == ["nothing was asked by the id hit:TD-01"]
 
 
-def test_ctrl_c_says_what_it_means(shop: Shop):  # I-4
+def test_ctrl_c_says_what_it_means(shop: RequestScene):  # I-4
     done = shop.talk(CHANGE, "--autonomy", "low", typed=["y", "\x03"])
     assert "nothing was filed for it" in done.out
 
 
-def test_a_terminal_that_does_not_know_its_width_cuts_nothing_away(shop: Shop):  # C-5
+def test_a_terminal_that_does_not_know_its_width_cuts_nothing_away(shop: RequestScene):  # C-5
     assert f"US-001: {CHANGE}" in shop.talk(CHANGE, typed=[]).out
 
 
@@ -165,7 +165,9 @@ def test_a_terminal_that_does_not_know_its_width_cuts_nothing_away(shop: Shop): 
     ("name", "text"),
     [("w.txt", f"{CHANGE}\n\n???\n"), ("w.yaml", f"- {CHANGE}\n-\n  autonomy: low\n")],
 )
-def test_of_many_requests_the_wrong_one_is_named_by_its_line(shop: Shop, name, text):  # I-9, C-3
+def test_of_many_requests_the_wrong_one_is_named_by_its_line(
+    shop: RequestScene, name, text
+):  # I-9, C-3
     (shop.root / name).write_text(text)
     assert f"{name}:3: a request needs words" in shop.helix("input", "--batch", name, code=2).err
     assert shop.rows() == {}

@@ -7,8 +7,7 @@ import os
 import pty
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from tests.support.attempts import Workshop, greeting, make_workshop, writes
-from tests.support.tracker import ROOT, Done
+from tests.support.tracker import ROOT, Done, wait_for
 
 HELIX = str(ROOT / "bin/helix")
 SCHEMAS = ROOT / "docs/reference/schemas"
@@ -42,14 +41,6 @@ def answer(shop: Workshop, schema: str, *words: str) -> Any:
 
 def status(shop: Workshop) -> Any:
     return answer(shop, "helix-status", "status")
-
-
-def wait_for(what: Callable[[], Any], *, seconds: float = 60) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < deadline, "it has not come true"
-        time.sleep(0.1)
-    return found
 
 
 @pytest.fixture
@@ -79,8 +70,8 @@ def end_run(shop: Workshop) -> None:
 def start(shop: Workshop, *words: str) -> int:
     """The pid of a run in the background whose agent is at work."""
     helix(shop, "start", *RUN, *words)
-    wait_for(lambda: status(shop)["run"]["current_attempt"])
-    wait_for(shop.marked)
+    wait_for(lambda: bool(status(shop)["run"]["current_attempt"]))
+    wait_for(lambda: bool(shop.marked()))
     pid: int = status(shop)["run"]["pid"]
     return pid
 
@@ -349,4 +340,6 @@ def test_status_loads_no_more_than_a_hot_command(shop: Workshop):  # C-7
     assert "helix.status" in loaded
     heavy = {"click", "typing", "re", "json", "enum", "dataclasses", "subprocess", "threading"}
     assert not loaded & heavy
-    assert not any(name.startswith(("ddx.execution", "helix.supervisor")) for name in loaded)
+    assert not any(name.startswith("ddx.attempts") for name in loaded)
+    of_runs = {name for name in loaded if name.split(".")[:2] == ["helix", "run"]}
+    assert of_runs <= {"helix.run", "helix.run.run_lock"}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.support.front_door import Person
 
-from helix.installing.repository import BEGIN, END
+from helix.install.repository_setup import BEGIN, END
 
 
 @pytest.fixture
@@ -119,3 +119,73 @@ def test_untrusted_stays_untrusted_unless_the_person_says_so(ada):  # X-22
     answer = json.loads(ada.helix("init", "--json"))
     assert answer["trusted"] is False
     assert json.loads(ada.helix("init", "--trust", "--json"))["trusted"] is True
+
+
+NODE = '{"scripts": {"test": "node --test"}}\n'
+
+
+def test_what_proves_work_here_is_found_and_shown_with_the_command_that_writes_it(ada):
+    (ada.root / "package.json").write_text(NODE)
+    said = ada.helix("init")
+    assert "tests run by `npm test` (package.json:1)" in said
+    assert "next: helix init --yes" in said
+    assert not (ada.root / ".ddx/config.yaml").exists()
+
+
+def test_yes_writes_the_checks_that_were_found_once(ada):
+    (ada.root / "pyproject.toml").write_text(
+        '[project]\nname = "shop"\n[tool.pytest.ini_options]\n'
+    )
+    (ada.root / "tests").mkdir()
+    (ada.root / "tests/test_cart.py").write_text("def test_it(): pass\n")
+    answer = json.loads(ada.helix("init", "--yes", "--json"))
+    config = ada.root / ".ddx/config.yaml"
+    assert answer["done"][-1] == f"wrote 1 check and 2 set-up commands into {config}"
+    settings = json.loads(ada.ddx("config", "show", "--json"))
+    assert settings["checks.default"]["value"] == [".venv/bin/python -m pytest"]
+    assert settings["workspace.setup"]["value"] == [
+        "python3 -m venv .venv",
+        ".venv/bin/python -m pip install -e . pytest",
+    ]
+    first = config.read_bytes()
+    assert json.loads(ada.helix("init", "--yes", "--json"))["checks"] == []
+    assert config.read_bytes() == first
+
+
+def test_sections_of_the_persons_own_are_never_rewritten(ada):
+    (ada.root / "package.json").write_text(NODE)
+    (ada.root / ".ddx").mkdir()
+    config = ada.root / ".ddx/config.yaml"
+    config.write_text("checks:\n  tests: [checks/]\n")
+    said = ada.helix("init", "--yes")
+    assert "has a section `checks` already; add these lines to it:" in said
+    assert config.read_text() == "checks:\n  tests: [checks/]\n"
+
+
+def test_other_settings_stay_beside_what_is_written(ada):
+    (ada.root / "package.json").write_text(NODE)
+    (ada.root / ".ddx").mkdir()
+    config = ada.root / ".ddx/config.yaml"
+    config.write_text("# ours\nbead: {prefix: shop}")
+    ada.helix("init", "--yes")
+    assert config.read_text().startswith("# ours\nbead: {prefix: shop}\nchecks:\n")
+    assert json.loads(ada.ddx("config", "show", "--json"))["bead.prefix"]["value"] == "shop"
+
+
+def test_a_repository_without_tests_is_told_so(ada):
+    said = ada.helix("init", "--yes")
+    assert "no command that runs tests was found" in said
+    assert "name one in .ddx/config.yaml" in said
+    assert not (ada.root / ".ddx/config.yaml").exists()
+
+
+def test_the_packages_of_a_monorepo_are_proven_each_by_its_own_test(ada):
+    for name in ("a", "b"):
+        (ada.root / f"packages/{name}").mkdir(parents=True)
+        (ada.root / f"packages/{name}/package.json").write_text(NODE)
+    ada.helix("init", "--yes")
+    settings = json.loads(ada.ddx("config", "show", "--json"))
+    assert settings["checks.scopes"]["value"] == [
+        {"paths": ["packages/a/**"], "checks": ["cd packages/a && npm test"]},
+        {"paths": ["packages/b/**"], "checks": ["cd packages/b && npm test"]},
+    ]

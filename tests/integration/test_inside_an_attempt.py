@@ -71,6 +71,7 @@ READS = (
     "bead validate-ready {id}",
     "bead diff HEAD",
     "bead import --from jsonl many.json --dry-run",
+    "checks detect",
     "config show",
     "doc list",
     "doc show EXEC-001",

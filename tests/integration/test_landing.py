@@ -24,25 +24,27 @@ from tests.support.operators import (
 )
 from tests.support.tracker import wait_for
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.errors import Busy, CorruptFile, DdxError, NotFound, UsageError
-from ddx.execution.half_landed import Intent, begin, landing_lock, mend_half_landed
-from ddx.execution.landing import (
-    Conflict,
-    Drifted,
-    Held,
-    Moved,
+from ddx.attempts.context import fix_target
+from ddx.attempts.landing import (
+    BranchMoved,
+    LandingConflict,
+    LandingDrifted,
+    LandingHeld,
+    LandingIntent,
+    LandingRefused,
+    LandingUnproven,
     OperatorEdits,
-    Refused,
-    Unproven,
-    fix_target,
+    begin,
     has_landed,
-    reason_of,
-    status_of,
+    landing_lock,
+    mend_half_landed,
 )
-from ddx.execution.model import Check, Proof, Status
-from ddx.git.landing import drop, keep, kept
-from ddx.project import Project
+from ddx.attempts.outcome import AttemptStatus
+from ddx.base.clock import Clock
+from ddx.base.errors import Busy, CorruptFile, DdxError, NotFound, UsageError
+from ddx.git.branches import drop, keep, kept
+from ddx.project.project import Project
+from ddx.proof.evidence import Check, Proof
 from ddx.testing import FakeClock
 
 
@@ -80,7 +82,7 @@ def plant(path: Path, canary: Path) -> Path:
 def test_the_branch_and_its_checkout_move_together(operator: Operator) -> None:
     attempt = attempt_on(operator, {"a.txt": "new\n", "deep/er/d.txt": "d\n", "b.txt": None})
 
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
     assert operator.tip("main") == attempt.commit
     assert operator.read("a.txt") == "new\n"
@@ -106,7 +108,7 @@ def test_to_land_again_changes_nothing(operator: Operator) -> None:  # X-19
     later = operator.commit({"c.txt": "c\n"})
     assert has_landed(attempt.target, attempt.commit)
 
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
     assert operator.tip("main") == later
 
@@ -142,7 +144,7 @@ def test_what_the_operator_set_for_his_own_merges_does_not_count(
     at_main.write("b.txt", "edited\n")
     attempt = attempt_on(at_main, {"a.txt": "new\n"})
 
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
     assert at_main.tip() == attempt.commit
     assert at_main.read("a.txt").splitlines() == ["new"]
@@ -162,7 +164,7 @@ def test_no_hook_and_no_monitor_of_the_repository_runs(operator: Operator, tmp_p
     canary.unlink(missing_ok=True)
 
     attempt = attempt_on(operator, {"a.txt": "new\n"})
-    assert isinstance(attempt.land(), Moved)
+    assert isinstance(attempt.land(), BranchMoved)
 
     assert not canary.exists()  # X-3b
 
@@ -171,7 +173,7 @@ def test_a_branch_name_may_hold_what_a_setting_may_not(at_main: Operator) -> Non
     at_main.git("switch", "--quiet", "-c", "feat=a.b/c d".replace(" ", "-"))
     at_main.git("config", "branch.feat=a.b/c-d.mergeOptions", "-s ours")
     attempt = attempt_on(at_main, {"a.txt": "new\n"})
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
     assert at_main.read("a.txt") == "new\n"
 
 
@@ -221,7 +223,7 @@ def test_edits_elsewhere_stay_and_the_work_lands(
     do(operator)
     before = operator.status()
 
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
     assert operator.status() == before
     assert operator.read("a.txt") == "new\n"
@@ -293,8 +295,8 @@ def test_edits_in_the_way_stay_as_they_are_and_are_named(
 
     assert isinstance(settled, OperatorEdits)
     assert settled.paths == (named,)
-    assert status_of(settled) is Status.OPERATOR_EDITS
-    assert named in reason_of(settled)
+    assert settled.status is AttemptStatus.OPERATOR_EDITS
+    assert named in settled.reason
     assert operator.belongings() == before
     assert operator.git("stash", "list") == ""
 
@@ -317,13 +319,13 @@ def test_what_waited_lands_once_the_edits_are_out_of_the_way(operator: Operator)
     edit_a(operator)
     assert isinstance(attempt.land(), OperatorEdits)
     operator.git("checkout", "--quiet", "a.txt")
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
 
 def test_a_file_that_was_only_touched_is_no_edit(at_main: Operator) -> None:
     attempt = attempt_on(at_main, {"a.txt": "new\n"})
     os.utime(at_main.root / "a.txt", (1, 1))
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
 
 # -- the branch moved meanwhile ------------------------------------------------------------------
@@ -335,7 +337,7 @@ def test_what_landed_meanwhile_is_merged_and_the_merge_is_proven(operator: Opera
 
     settled = attempt.land()
 
-    assert isinstance(settled, Moved)
+    assert isinstance(settled, BranchMoved)
     assert attempt.proven == [settled.commit] == [operator.tip("main")]
     parents = operator.git("log", "-1", "--format=%P", "main").split()
     assert parents == [by_hand, attempt.commit]
@@ -351,17 +353,17 @@ def test_a_merge_that_fails_its_checks_does_not_land(operator: Operator) -> None
 
     settled = attempt.land(proof=FAILED)
 
-    assert isinstance(settled, Unproven)
+    assert isinstance(settled, LandingUnproven)
     assert settled.proof == Proof(attempt.proven[0], (FAILED,))
-    assert status_of(settled) is Status.CHECK_FAILED
+    assert settled.status is AttemptStatus.CHECK_FAILED
     assert operator.belongings() == before
 
 
 def test_only_a_ratchet_that_fails_is_a_failed_ratchet() -> None:
     ratchet = Check("size", "measure", "metric", passed=False, is_ratchet=True)
-    assert status_of(Unproven(Proof("c", (ratchet, PASSED)))) is Status.RATCHET_FAILED
-    assert status_of(Unproven(Proof("c", (ratchet, FAILED)))) is Status.CHECK_FAILED
-    assert status_of(Unproven(Proof("c", ()))) is Status.CHECK_FAILED
+    assert LandingUnproven(Proof("c", (ratchet, PASSED))).status is AttemptStatus.RATCHET_FAILED
+    assert LandingUnproven(Proof("c", (ratchet, FAILED))).status is AttemptStatus.CHECK_FAILED
+    assert LandingUnproven(Proof("c", ())).status is AttemptStatus.CHECK_FAILED
 
 
 def test_a_tracker_that_was_committed_meanwhile_needs_no_new_proof(operator: Operator) -> None:
@@ -369,7 +371,7 @@ def test_a_tracker_that_was_committed_meanwhile_needs_no_new_proof(operator: Ope
     operator.commit({".ddx/beads.jsonl": '{"id":"app-1","status":"in_progress"}\n'})
     change_the_tracker(operator)
 
-    assert isinstance(attempt.land(), Moved)
+    assert isinstance(attempt.land(), BranchMoved)
 
     assert attempt.proven == []
     assert operator.read(".ddx/beads.jsonl") == '{"id":"app-1","status":"closed"}\n'
@@ -384,8 +386,8 @@ def test_two_changes_that_do_not_fit_are_a_conflict(operator: Operator) -> None:
 
     settled = attempt.land()
 
-    assert settled == Conflict(("a.txt", odd))
-    assert status_of(settled) is Status.LAND_CONFLICT
+    assert settled == LandingConflict(("a.txt", odd))
+    assert settled.status is AttemptStatus.LAND_CONFLICT
     assert operator.belongings() == before
 
 
@@ -397,9 +399,9 @@ def test_a_rewritten_branch_does_not_get_its_old_commits_back(operator: Operator
 
     settled = attempt.land()
 
-    assert isinstance(settled, Drifted)
+    assert isinstance(settled, LandingDrifted)
     assert "rewritten" in settled.reason
-    assert status_of(settled) is Status.DRIFT
+    assert settled.status is AttemptStatus.DRIFT
     assert operator.belongings() == before
 
 
@@ -411,7 +413,7 @@ def test_work_whose_ground_has_changed_does_not_land(operator: Operator) -> None
         seen.append(tip)
         return "app-1 changed meanwhile: spec-id"
 
-    assert attempt.land(still_valid=look) == Drifted("app-1 changed meanwhile: spec-id")
+    assert attempt.land(still_valid=look) == LandingDrifted("app-1 changed meanwhile: spec-id")
     assert seen == [attempt.base] == [operator.tip("main")]
 
 
@@ -426,7 +428,7 @@ def test_a_commit_at_the_last_moment_is_merged_as_well(operator: Operator) -> No
 
     settled = attempt.land(still_valid=commit_once)
 
-    assert settled == Moved(operator.tip("main"))
+    assert settled == BranchMoved(operator.tip("main"))
     assert len(tips) == 2
     assert len(attempt.proven) == 1
     assert operator.read("b.txt") == "quick\n"
@@ -443,7 +445,7 @@ def test_a_merge_that_was_proven_is_not_proven_again_for_the_tracker(at_main: Op
             at_main.commit({".ddx/beads.jsonl": '{"id":"app-2"}\n'})
         tips.append(tip)
 
-    assert isinstance(attempt.land(still_valid=commit_the_tracker_once), Moved)
+    assert isinstance(attempt.land(still_valid=commit_the_tracker_once), BranchMoved)
     assert len(tips) == 2
     assert len(attempt.proven) == 1
 
@@ -451,8 +453,8 @@ def test_a_merge_that_was_proven_is_not_proven_again_for_the_tracker(at_main: Op
 def test_what_was_never_proven_is_proven_before_it_lands(at_main: Operator) -> None:
     attempt = attempt_on(at_main, {"a.txt": "new\n"})
     settled = attempt.land(proof=FAILED, is_proven=False)
-    assert isinstance(settled, Unproven)
-    assert attempt.land(is_proven=False) == Moved(attempt.commit)
+    assert isinstance(settled, LandingUnproven)
+    assert attempt.land(is_proven=False) == BranchMoved(attempt.commit)
     assert attempt.proven == [attempt.commit] * 2
 
 
@@ -464,7 +466,7 @@ def test_a_branch_that_never_rests_is_left_alone_in_the_end(at_main: Operator) -
 
     settled = attempt.land(still_valid=commit_again)
 
-    assert isinstance(settled, Held)
+    assert isinstance(settled, LandingHeld)
     assert "in other hands 5 times" in settled.reason
     assert at_main.read("a.txt") == "a\n"
     assert at_main.git("status", "--porcelain") == ""
@@ -491,7 +493,7 @@ def test_a_branch_that_is_checked_out_nowhere_moves_alone(operator: Operator) ->
     edit_a(operator)
     before = {**operator.belongings(), "refs": ""}
 
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
     assert {**operator.belongings(), "refs": ""} == before
     assert operator.tip("main") == attempt.commit
@@ -502,7 +504,7 @@ def test_a_detached_head_is_no_checkout_of_the_branch(operator: Operator) -> Non
     attempt = attempt_on(operator, {"a.txt": "new\n"})
     operator.git("switch", "--quiet", "--detach")
 
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
     assert operator.tip("main") == attempt.commit
     assert operator.tip() == attempt.base
@@ -518,7 +520,7 @@ def test_a_switch_at_the_last_moment_moves_no_other_branch(
     def switch_away(tip: str) -> None:
         operator.git("switch", "--quiet", *switch, code=None)
 
-    assert attempt.land(still_valid=switch_away) == Moved(attempt.commit)
+    assert attempt.land(still_valid=switch_away) == BranchMoved(attempt.commit)
 
     assert operator.tip() == attempt.base
     assert operator.tip("main") == attempt.commit
@@ -532,7 +534,7 @@ def test_the_work_lands_where_the_branch_is_checked_out(operator: Operator) -> N
     elsewhere = operator.root.with_name("else where\n")
     operator.git("worktree", "add", "--quiet", str(elsewhere), "main")
 
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
     assert (elsewhere / "a.txt").read_text() == "new\n"
     assert operator.git("status", "--porcelain", cwd=elsewhere) == ""
@@ -551,7 +553,7 @@ def test_a_project_that_is_a_submodule_lands_in_its_own_checkout(tmp_path: Path)
     assert settled.paths == ("new/d.txt",)
     assert str(operator.root) in settled.reason
     (operator.root / "new/d.txt").unlink()
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
     assert operator.read("a.txt") == "new\n"
     assert operator.git("status", "--porcelain") == ""
 
@@ -560,7 +562,7 @@ def test_a_branch_that_is_checked_out_twice_is_left_to_a_person(operator: Operat
     attempt = attempt_on(operator, {"a.txt": "new\n"})
     operator.git("worktree", "add", "--quiet", "--force", str(operator.root.with_name("w")), "main")
     settled = attempt.land()
-    assert isinstance(settled, Refused)
+    assert isinstance(settled, LandingRefused)
     assert "more than once" in settled.reason
     assert operator.tip("main") == attempt.base
 
@@ -572,10 +574,10 @@ def test_a_checkout_that_is_away_is_waited_for(operator: Operator) -> None:
     operator.git("worktree", "add", "--quiet", "--lock", str(usb), "main")
     usb.rename(usb.with_name("unplugged"))
     settled = attempt.land()
-    assert isinstance(settled, Refused)
+    assert isinstance(settled, LandingRefused)
     assert "not there" in settled.reason
     usb.with_name("unplugged").rename(usb)
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
     assert (usb / "a.txt").read_text() == "new\n"
 
 
@@ -585,14 +587,14 @@ def test_a_checkout_that_was_deleted_does_not_count(operator: Operator) -> None:
     gone = operator.root.with_name("gone")
     operator.git("worktree", "add", "--quiet", str(gone), "main")
     gone.rename(operator.root.with_name("trash"))
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
 
 def test_a_branch_that_is_gone_is_not_made_again(operator: Operator) -> None:
     attempt = attempt_on(operator, {"a.txt": "new\n"})
     operator.git("switch", "--quiet", "-c", "other")
     operator.git("branch", "--quiet", "-D", "main")
-    assert attempt.land() == Refused("the branch main is gone")
+    assert attempt.land() == LandingRefused("the branch main is gone")
     assert operator.git("branch", "--list", "main") == ""
 
 
@@ -672,13 +674,13 @@ def test_nothing_moves_while_the_operator_is_in_the_middle_of_something(
 
     settled = attempt.land()
 
-    assert isinstance(settled, Refused)
+    assert isinstance(settled, LandingRefused)
     assert said in settled.reason
-    assert status_of(settled) is Status.OPERATOR_EDITS
+    assert settled.status is AttemptStatus.OPERATOR_EDITS
     assert operator.belongings() == before
 
     operator.git(*undo)
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
 
 # -- locks ---------------------------------------------------------------------------------------
@@ -712,7 +714,7 @@ def test_a_lock_of_another_git_is_waited_for(operator: Operator, name: str) -> N
     lock.touch()
     clock = ClockThatFrees(lock, pauses=7)
 
-    assert attempt.land(clock=clock) == Moved(attempt.commit)
+    assert attempt.land(clock=clock) == BranchMoved(attempt.commit)
 
     assert len(clock.slept_s) == 7
 
@@ -729,14 +731,14 @@ def test_a_lock_that_stays_for_ten_seconds_is_no_edit_of_the_operator(
 
     settled = attempt.land(clock=clock)
 
-    assert isinstance(settled, Held)
+    assert isinstance(settled, LandingHeld)
     assert str(lock) in settled.reason
-    assert status_of(settled) is Status.INTERRUPTED
+    assert settled.status is AttemptStatus.INTERRUPTED
     assert sum(clock.slept_s) == pytest.approx(10, abs=0.2)
     assert lock.exists()
     lock.unlink()
     assert operator.belongings() == before
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
 
 @pytest.mark.parametrize("name", LOCKS)
@@ -759,10 +761,10 @@ def test_a_lock_that_comes_at_the_last_moment_leaves_nothing_half_done(
         patched.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
         settled = attempt.land(clock=FakeClock())
 
-    assert isinstance(settled, Held)
+    assert isinstance(settled, LandingHeld)
     lock.unlink()
     assert operator.belongings() == before
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
 
 def test_a_locked_branch_is_waited_for_where_it_is_not_checked_out(operator: Operator) -> None:
@@ -770,8 +772,8 @@ def test_a_locked_branch_is_waited_for_where_it_is_not_checked_out(operator: Ope
     operator.git("switch", "--quiet", "-c", "other")
     lock = lock_file(operator, "refs/heads/main.lock")
     lock.touch()
-    assert isinstance(attempt.land(clock=FakeClock()), Held)
-    assert attempt.land(clock=ClockThatFrees(lock, pauses=3)) == Moved(attempt.commit)
+    assert isinstance(attempt.land(clock=FakeClock()), LandingHeld)
+    assert attempt.land(clock=ClockThatFrees(lock, pauses=3)) == BranchMoved(attempt.commit)
 
 
 def test_one_lands_at_a_time(at_main: Operator) -> None:
@@ -781,7 +783,7 @@ def test_one_lands_at_a_time(at_main: Operator) -> None:  # X-20
         attempt.land(clock=clock, turn_patience_s=5)
     assert sum(clock.slept_s) == pytest.approx(5, abs=0.1)
     assert at_main.tip("main") == attempt.base
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
 
 # -- cut off in the middle -----------------------------------------------------------------------
@@ -819,11 +821,11 @@ def test_a_checkout_that_fails_half_way_is_put_back(operator: Operator) -> None:
 
     settled = attempt.land()
 
-    assert isinstance(settled, Refused)
+    assert isinstance(settled, LandingRefused)
     assert "smudge filter" in settled.reason
     assert operator.belongings() == before
     operator.git("config", "filter.slow.smudge", "cat")
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
 
 
 def test_a_full_disk_leaves_the_checkout_as_it_was(tmp_path: Path) -> None:
@@ -844,10 +846,10 @@ def test_a_full_disk_leaves_the_checkout_as_it_was(tmp_path: Path) -> None:  # X
 
         settled = attempt.land()
 
-        assert isinstance(settled, Refused)
+        assert isinstance(settled, LandingRefused)
         assert operator.belongings() == before
         (disk / "filler").unlink()
-        assert attempt.land() == Moved(attempt.commit)
+        assert attempt.land() == BranchMoved(attempt.commit)
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 
@@ -857,7 +859,7 @@ def test_a_killed_merge_is_undone_by_the_next_landing(operator: Operator) -> Non
     before = operator.belongings()
     begin(
         operator.project,
-        Intent("refs/heads/main", str(operator.root), attempt.base, attempt.commit),
+        LandingIntent("refs/heads/main", str(operator.root), attempt.base, new=attempt.commit),
     )
     merge = subprocess.Popen(
         ["git", "merge", "--quiet", "--ff-only", attempt.commit],
@@ -872,7 +874,7 @@ def test_a_killed_merge_is_undone_by_the_next_landing(operator: Operator) -> Non
     assert operator.belongings() != before
 
     held = attempt.land(clock=FakeClock())
-    assert isinstance(held, Held)
+    assert isinstance(held, LandingHeld)
     assert "cut off" in held.reason
     lock = lock_file(operator, "index.lock")
     assert str(lock) in held.reason
@@ -883,7 +885,7 @@ def test_a_killed_merge_is_undone_by_the_next_landing(operator: Operator) -> Non
     assert mend_half_landed(operator.project, clock=FakeClock()) == ""
 
     operator.git("config", "filter.slow.smudge", "cat")
-    assert attempt.land() == Moved(attempt.commit)
+    assert attempt.land() == BranchMoved(attempt.commit)
     assert operator.read("b.txt") == "an edit elsewhere\n"
 
 
@@ -891,7 +893,7 @@ def test_a_mender_that_was_killed_leaves_nothing_that_stays(
     operator: Operator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempt = make_slow(operator, smudge="cat")
-    intent = Intent("refs/heads/main", str(operator.root), attempt.base, attempt.commit)
+    intent = LandingIntent("refs/heads/main", str(operator.root), attempt.base, new=attempt.commit)
     begin(operator.project, intent)
     operator.write("1.slow", "new 1\n")
     temporary = tmp_path / "temporary"
@@ -911,7 +913,7 @@ def test_what_the_operator_did_after_a_crash_is_his(operator: Operator) -> None:
     attempt = attempt_on(operator, {"a.txt": "new\n", "d.txt": "whole\n", "docs/c.md": "new\n"})
     begin(
         operator.project,
-        Intent("refs/heads/main", str(operator.root), attempt.base, attempt.commit),
+        LandingIntent("refs/heads/main", str(operator.root), attempt.base, new=attempt.commit),
     )
     operator.write("a.txt", "new\nand mine\n")
     operator.write("d.txt", "who")
@@ -929,7 +931,7 @@ def test_a_cut_off_landing_whose_branch_moved_is_complete(operator: Operator) ->
     attempt.land()
     begin(
         operator.project,
-        Intent("refs/heads/main", str(operator.root), attempt.base, attempt.commit),
+        LandingIntent("refs/heads/main", str(operator.root), attempt.base, new=attempt.commit),
     )
     assert mend_half_landed(operator.project, clock=FakeClock()) == ""
     assert operator.read("a.txt") == "new\n"
@@ -959,7 +961,7 @@ def test_an_interrupt_waits_until_the_checkout_is_whole(
     watcher.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            attempt.land(clock=SYSTEM_CLOCK)
+            attempt.land(clock=Clock())
     finally:
         watcher.join()
 

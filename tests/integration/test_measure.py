@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from tests.support.attempts import CLEAN, Workshop
 from tests.support.documents import AT
-from tests.support.tracker import ROOT, Done, Row, bead, make_repository, wait_for
+from tests.support.tracker import ROOT, Row, bead, make_repository, wait_for
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.execution.work import open_site
-from ddx.project import Project
-from helix.actions.scope import resolve_scope
-from helix.slider import read_slider
-from helix.verification.measure import measure
+from ddx.attempts.work import open_site
+from ddx.base.clock import Clock
+from ddx.project.project import Project
+from helix.passes.scope import resolve_scope
+from helix.project.settings import read_slider
+from helix.verification.measurement import measure
 
 HELIX = str(ROOT / "bin/helix")
 LANDED = {
@@ -34,7 +34,7 @@ PRD = """\
 ---
 ddx: {id: prd}
 ---
-# Shop
+# MeasureScene
 
 ## Requirements
 
@@ -82,19 +82,11 @@ SUM = "PYTHONPATH=. python3 tests/check_sum.py"
 TAX = "PYTHONPATH=. python3 tests/test_tax.py out/report.xml"
 
 
-class Shop(Workshop):
-    def put(self, path: str, text: str) -> None:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-
+class MeasureScene(Workshop):
     def land(self, message: str = "change", **files: str) -> None:
         for path, text in files.items():
             self.put(path, text)
         self.commit(message)
-
-    def helix(self, *words: str, code: int | None = 0, **variables: str) -> Done:
-        return self.run(HELIX, *words, code=code, **variables)
 
     def measure(self, *words: str, code: int = 0, **variables: str) -> dict[str, Any]:
         found: dict[str, Any] = self.helix("measure", *words, "--json", code=code, **variables).json
@@ -111,9 +103,9 @@ class Shop(Workshop):
         return found
 
 
-def make_shop(folder: Path, *rows: Row, shop: str = "SUM = 3\nTAX = 7\n") -> Shop:
+def make_shop(folder: Path, *rows: Row, shop: str = "SUM = 3\nTAX = 7\n") -> MeasureScene:
     plain = make_repository(folder)
-    made = Shop(plain.root, home=plain.home)
+    made = MeasureScene(plain.root, home=plain.home)
     made.put("docs/helix/01-frame/prd.md", PRD)
     made.put("docs/helix/02-design/technical-designs/TD-001-sums.md", DESIGN)
     made.put("tests/check_sum.py", TAP_TEST)
@@ -429,7 +421,7 @@ def test_an_open_bead_that_fails_waits_for_what_its_failure_needs(tmp_path, monk
         monkeypatch.setenv(name, text)
     project = Project(str(shop.root))
     site = open_site(project, lambda happening: None)
-    slider = read_slider(project, clock=SYSTEM_CLOCK)
+    slider = read_slider(project, clock=Clock())
     done = measure(site, slider, resolve_scope(site, "app-2"), beads=("app-2",))
     (created,) = done.created
     rows = shop.rows()

@@ -21,24 +21,24 @@ NOW = "2026-01-02T03:04:05.000000Z"
 
 BOTH = """
 import sys
-from ddx.masking import Masker
-from helix.memory.crediting import credit
-from helix.memory.embedders.base import Absent
-from helix.memory.model import Draft
+from ddx.base.masking import Masker
+from helix.memory.credits import credit
+from helix.memory.embedders import NoEmbedder
+from helix.memory.model import MemoryDraft
 from helix.memory.store import MemoryStore
-from helix.memory.storing import Wits, store_memory
+from helix.memory.storage import StoreContext, store_memory
 
 path, who, texts = sys.argv[1], sys.argv[2], int(sys.argv[3])
-wits = Wits(Absent("not here", is_chosen=True), Masker({}))
+wits = StoreContext(NoEmbedder("not here", is_chosen=True), Masker({}))
 with MemoryStore(path) as store:
     for n in range(texts):
-        draft = Draft("failure", f"item {n} of the import fails", f"mend part {n} of the table")
+        draft = MemoryDraft("failure", f"item {n} of the import fails", f"fix part {n} of a table")
         name = store_memory(store, draft, wits, now="2026-01-02T03:04:05.000000Z").memory.name
         credit(store, f"bead-{who}", [name], passed=int(who) % 2 == 0, now="2026-01-02T03:04:05Z")
 """
 DIES_MIGRATING = """
 import os, signal, sqlite3, sys
-from helix.memory.migrations import migrate
+from helix.memory.store import migrate
 
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
 db.execute("PRAGMA journal_mode = WAL")
@@ -48,7 +48,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 DIES_IMPORTING = """
 import os, signal, sys
-from ddx.masking import Masker
+from ddx.base.masking import Masker
 from helix.memory.interchange import import_rows
 from helix.memory.store import MemoryStore
 
@@ -68,8 +68,8 @@ DIES = """
 import os, signal, sys
 from contextlib import contextmanager
 from helix.memory.store import MemoryStore
-from helix.memory.tending import forget
-from helix.memory.undoing import undo_last
+from helix.memory.maintenance import forget
+from helix.memory.interchange import undo_last
 
 path, does, when = sys.argv[1:4]
 
@@ -122,7 +122,7 @@ def one_line(number: int) -> str:
         {
             "type": "failure",
             "trigger": f"item {number} of the import fails",
-            "resolution": f"mend part {number} of the table",
+            "resolution": f"fix part {number} of a table",
             "helped": 2.5,
             "failed": 0.5,
             "pinned": True,
@@ -145,7 +145,6 @@ def database(ada: Person) -> Path:
     return ada.root / ".helix/helix.db"
 
 
-@pytest.mark.load
 def test_eight_processes_that_store_and_credit_at_once_count_exactly(tmp_path):  # M-2, D-18
     path = tmp_path / "helix.db"
     children = [start(BOTH, str(path), str(who), str(TEXTS)) for who in range(EIGHT)]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.objectives import Yard, make_yard, step
+from tests.support.objectives import ObjectiveScene, make_objective_scene, step
 from tests.support.runs import HELIX
-from tests.support.stub_agents import Hall
+from tests.support.stub_agents import RunScene
 from tests.support.tracker import ROOT
 
 from ddx.testing import make_repo
@@ -119,14 +119,14 @@ def test_the_names_of_the_skill_are_there() -> None:  # O-12
 # -- at a terminal ---------------------------------------------------------------------------
 
 
-def in_pty(yard: Yard, *words: str, typed: str, after: str = "", code: int = 0) -> str:
-    done = Hall.in_pty(yard, *words, typed=typed, after=after)  # type: ignore[arg-type]
+def in_pty(yard: ObjectiveScene, *words: str, typed: str, after: str = "", code: int = 0) -> str:
+    done = RunScene.in_pty(yard, *words, typed=typed, after=after)  # type: ignore[arg-type]
     assert done.code == code, done.out
     return done.out
 
 
 def test_a_person_is_asked_what_to_do_about_a_stall(tmp_path: Path) -> None:  # O-6
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.plan(step("001"), step("002", "001"))
     yard.builds("001", "exit 1")
     words = ("objective", "Write files", "--max-attempts", "1")
@@ -136,7 +136,7 @@ def test_a_person_is_asked_what_to_do_about_a_stall(tmp_path: Path) -> None:  # 
 
 
 def test_a_person_answers_the_planner(tmp_path: Path) -> None:  # O-1
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     asks = 'cat <<\'END\'\nPLAN: {"status": "clarify", "questions": ["Which ink?"]}\nEND'
     yard.plays("planner", asks, (yard.stage / "planner-1").read_text())
     shown = in_pty(yard, "objective", "Write files", typed="\nthe blue one\n")
@@ -151,7 +151,7 @@ CTRL_C, CTRL_D = "\x03", "\x04"
 def test_whoever_does_not_answer_can_answer_later(
     tmp_path: Path, key: str, code: int
 ) -> None:  # O-1, C-2
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     asks = 'cat <<\'END\'\nPLAN: {"status": "clarify", "questions": ["Which ink?", "Why?"]}\nEND'
     yard.plays("planner", asks, (yard.stage / "planner-1").read_text())
     words = ("objective", "Write files")
@@ -165,7 +165,7 @@ def test_whoever_does_not_answer_can_answer_later(
 def test_whoever_does_not_decide_about_a_stall_can_do_so_later(
     tmp_path: Path, key: str, code: int
 ) -> None:  # O-6, C-2
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.plan(step("001"), step("002", "001"))
     yard.builds("001", "exit 1")
     words = ("objective", "Write files", "--max-attempts", "1")
@@ -174,7 +174,7 @@ def test_whoever_does_not_decide_about_a_stall_can_do_so_later(
 
 
 def test_every_round_of_questions_can_be_answered_by_a_flag(tmp_path: Path) -> None:  # O-1
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     asks = 'cat <<\'END\'\nPLAN: {{"status": "clarify", "questions": ["Which {}?"]}}\nEND'
     plans = (yard.stage / "planner-1").read_text()
     yard.plays("planner", asks.format("ink"), asks.format("paper"), plans)
@@ -189,7 +189,7 @@ def test_every_round_of_questions_can_be_answered_by_a_flag(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("word", ["stats", "stop", "pause"])
 def test_a_word_that_looks_like_a_command_begins_no_objective(tmp_path: Path, word: str) -> None:
-    yard = make_yard(tmp_path / "w")  # C-3
+    yard = make_objective_scene(tmp_path / "w")  # C-3
     refused = yard.objective(word, code=2).err
     assert f"'{word}' is no command here" in refused
     assert "helix stop" in refused
@@ -197,14 +197,14 @@ def test_a_word_that_looks_like_a_command_begins_no_objective(tmp_path: Path, wo
 
 
 def test_where_nothing_could_land_nobody_explores(tmp_path: Path) -> None:  # C-3
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.git("checkout", "--quiet", "--detach")
     assert "git switch BRANCH" in yard.objective("Write files", code=2).err
     assert (yard.calls(), yard.objective("list", "--json").json) == ([], [])
 
 
 def test_without_a_commit_nobody_explores(tmp_path: Path) -> None:  # C-3
-    yard = make_yard(tmp_path / "w")
+    yard = make_objective_scene(tmp_path / "w")
     yard.git("update-ref", "-d", "HEAD")
     assert "git commit" in yard.objective("Write files", code=2).err
     assert (yard.calls(), yard.objective("list", "--json").json) == ([], [])

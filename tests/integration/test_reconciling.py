@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.documents import DESIGN, SEED
-from tests.support.shops import CHANGE, Shop, make_shop
+from tests.support.requests import CHANGE, RequestScene, make_request_scene
 
 TD = f"{DESIGN}/technical-designs/TD-001-first-design.md"
 SD = f"{DESIGN}/solution-designs/SD-001-test-solution.md"
@@ -27,28 +27,28 @@ BANS = design("The store must not use SQLite.")
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
+def shop(tmp_path: Path) -> RequestScene:
     """Two designs of one tier contradict each other, and a bead says so."""
-    shop = make_shop(tmp_path / "w", {**SEED, TD: WANTS, TWIN: BANS})
+    shop = make_request_scene(tmp_path / "w", {**SEED, TD: WANTS, TWIN: BANS})
     shop.ask(CHANGE, "--autonomy", "high", code=4)
     return shop
 
 
-def escalations(shop: Shop) -> list[dict[str, Any]]:
+def escalations(shop: RequestScene) -> list[dict[str, Any]]:
     return [row for row in shop.rows().values() if "kind:escalation" in row.get("labels", ())]
 
 
-def escalation(shop: Shop) -> dict[str, Any]:
+def escalation(shop: RequestScene) -> dict[str, Any]:
     (row,) = escalations(shop)
     return row
 
 
-def mend(shop: Shop, text: str = WANTS) -> None:
-    shop.put({TWIN: text})
+def mend(shop: RequestScene, text: str = WANTS) -> None:
+    shop.put_all({TWIN: text})
     shop.commit("the second design follows the first")
 
 
-def test_the_next_request_closes_it_with_the_commit_and_what_was_compared(shop: Shop):
+def test_the_next_request_closes_it_with_the_commit_and_what_was_compared(shop: RequestScene):
     mend(shop)
     asked = shop.ask(OTHER)
     row = escalation(shop)
@@ -63,8 +63,8 @@ def test_the_next_request_closes_it_with_the_commit_and_what_was_compared(shop: 
     assert {"document:TD-001", "document:TD-002"} <= parts
 
 
-def test_an_edit_that_is_not_committed_settles_nothing(shop: Shop):
-    shop.put({TWIN: WANTS})
+def test_an_edit_that_is_not_committed_settles_nothing(shop: RequestScene):
+    shop.put_all({TWIN: WANTS})
     shop.ask(OTHER)
     assert escalation(shop)["status"] == "open"
 
@@ -78,7 +78,7 @@ def test_an_edit_that_is_not_committed_settles_nothing(shop: Shop):
     ],
     ids=lambda words: words[-1],
 )
-def test_what_a_person_has_taken_up_is_theirs_to_close(shop: Shop, words):
+def test_what_a_person_has_taken_up_is_theirs_to_close(shop: RequestScene, words):
     verb, *rest = words
     verbs = (verb, rest.pop(0)) if verb == "evidence" else (verb,)
     shop.ddx(*verbs, escalation(shop)["id"], *rest)
@@ -89,7 +89,7 @@ def test_what_a_person_has_taken_up_is_theirs_to_close(shop: Shop, words):
 
 
 @pytest.mark.parametrize("how", ["child", "dependency"])
-def test_one_that_other_beads_keep_open_stops_nobody(shop: Shop, how: str):
+def test_one_that_other_beads_keep_open_stops_nobody(shop: RequestScene, how: str):
     row = escalation(shop)
     words = ("--parent", row["id"]) if how == "child" else ()
     other = shop.ddx("create", "Ask the auditor", "--acceptance", "- `true` passes", *words).id
@@ -104,7 +104,7 @@ def test_one_that_other_beads_keep_open_stops_nobody(shop: Shop, how: str):
     assert escalation(shop)["status"] == "closed"
 
 
-def test_one_that_the_project_wants_open_is_told_of_and_stops_nobody(shop: Shop):  # T-15
+def test_one_that_the_project_wants_open_is_told_of_and_stops_nobody(shop: RequestScene):  # T-15
     hook = shop.root / ".ddx/hooks/validate-bead-update"
     hook.parent.mkdir()
     hook.write_text(
@@ -122,14 +122,14 @@ def test_one_that_the_project_wants_open_is_told_of_and_stops_nobody(shop: Shop)
     assert escalation(shop)["status"] == "closed"
 
 
-def test_how_urgent_somebody_finds_it_changes_nothing_of_what_it_says(shop: Shop):
+def test_how_urgent_somebody_finds_it_changes_nothing_of_what_it_says(shop: RequestScene):
     shop.ddx("update", escalation(shop)["id"], "--priority", "0", "--add-label", "area:store")
     mend(shop)
     shop.ask(OTHER)
     assert escalation(shop)["status"] == "closed"
 
 
-def test_one_that_a_person_opened_again_stays_open(shop: Shop):
+def test_one_that_a_person_opened_again_stays_open(shop: RequestScene):
     mend(shop)
     shop.ask(OTHER)
     shop.ddx("reopen", escalation(shop)["id"], "--reason", "not yet")
@@ -137,7 +137,7 @@ def test_one_that_a_person_opened_again_stays_open(shop: Shop):
     assert escalation(shop)["status"] == "open"
 
 
-def test_other_words_for_the_same_conflict_settle_nothing_until_they_are_told(shop: Shop):
+def test_other_words_for_the_same_conflict_settle_nothing_until_they_are_told(shop: RequestScene):
     first = escalation(shop)["id"]
     mend(shop, design("SQLite must never be used for the store."))
     shop.ask(OTHER)
@@ -149,7 +149,7 @@ def test_other_words_for_the_same_conflict_settle_nothing_until_they_are_told(sh
 
 
 @pytest.mark.parametrize("broken", ["---\nddx: [\n---\n# Design\n", None], ids=["broken", "gone"])
-def test_a_document_that_cannot_be_read_settles_nothing(shop: Shop, broken):
+def test_a_document_that_cannot_be_read_settles_nothing(shop: RequestScene, broken):
     if broken is None:
         (shop.root / TWIN).unlink()
         shop.commit("without it")
@@ -161,15 +161,15 @@ def test_a_document_that_cannot_be_read_settles_nothing(shop: Shop, broken):
 
 def test_a_document_that_no_longer_stands_against_a_request_closes_it(tmp_path: Path):
     rule = "Lists must be stored in SQLite."
-    shop = make_shop(tmp_path / "w", {**SEED, SD: design(rule)})
+    shop = make_request_scene(tmp_path / "w", {**SEED, SD: design(rule)})
     shop.ask("store lists in MongoDB", code=4)
-    shop.put({SD: design("Lists must be stored in MongoDB.")})
+    shop.put_all({SD: design("Lists must be stored in MongoDB.")})
     shop.commit("the design gives way")
     shop.ask(OTHER)
     assert escalation(shop)["close_reason"] == "SD-001 no longer stands against the request"
 
 
-def test_a_rehearsal_closes_nothing(shop: Shop):
+def test_a_rehearsal_closes_nothing(shop: RequestScene):
     mend(shop)
     before = shop.file.read_bytes()
     shop.helix("input", OTHER, "--dry-run")
@@ -177,9 +177,11 @@ def test_a_rehearsal_closes_nothing(shop: Shop):
 
 
 def test_a_gap_that_was_filled_is_closed_and_one_of_another_name_is_not(tmp_path: Path):
-    shop = make_shop(tmp_path / "w", {**SEED, TD: "# Design\n\n[[US-001, SD-404, SD-405]]\n"})
+    shop = make_request_scene(
+        tmp_path / "w", {**SEED, TD: "# Design\n\n[[US-001, SD-404, SD-405]]\n"}
+    )
     shop.ask(CHANGE, "--autonomy", "high")
-    shop.put({TD: "# Design\n\n[[US-001, SD-405]]\n"})
+    shop.put_all({TD: "# Design\n\n[[US-001, SD-405]]\n"})
     shop.commit("without the name")
     shop.ask(OTHER)
     gaps = [row for row in shop.rows().values() if "kind:gap" in row["labels"]]
@@ -191,9 +193,9 @@ def test_a_gap_that_was_filled_is_closed_and_one_of_another_name_is_not(tmp_path
 
 
 def test_a_gap_is_open_until_what_fills_it_is_committed(tmp_path: Path):
-    shop = make_shop(tmp_path / "w", {**SEED, TD: "# Design\n\n[[US-001, SD-404]]\n"})
+    shop = make_request_scene(tmp_path / "w", {**SEED, TD: "# Design\n\n[[US-001, SD-404]]\n"})
     shop.ask(CHANGE, "--autonomy", "high")
-    shop.put({SD.replace("SD-001", "SD-404"): "# What was missing\n"})
+    shop.put_all({SD.replace("SD-001", "SD-404"): "# What was missing\n"})
     shop.ask(OTHER)
     (gap,) = (row for row in shop.rows().values() if "kind:gap" in row["labels"])
     assert gap["status"] == "open"

@@ -17,13 +17,13 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from tests.support.attempts import Workshop, make_workshop, writes
 from tests.support.documents import AT
-from tests.support.tracker import ROOT, Done, bead
+from tests.support.tracker import ROOT, bead
 
 HELIX = str(ROOT / "bin/helix")
 SCHEMAS = ROOT / "docs/reference/schemas"
 HOSTILE = '</title><script>alert("x")</script> $(touch pwned) `touch pwned`'
 DOCUMENTS = {
-    "docs/helix/01-frame/prd.md": "# Shop\n\n[[FEAT-001, FEAT-002, FEAT-003]]\n",
+    "docs/helix/01-frame/prd.md": "# ReportScene\n\n[[FEAT-001, FEAT-002, FEAT-003]]\n",
     "docs/helix/01-frame/features/FEAT-001-cart.md": "# Cart\n",
     "docs/helix/01-frame/features/FEAT-002-pay.md": f"# {HOSTILE}\n",
     "docs/helix/01-frame/features/FEAT-003-search.md": "# Search\n",
@@ -39,10 +39,7 @@ DOCUMENTS = {
 }
 
 
-class Shop(Workshop):
-    def helix(self, *words: str, code: int | None = 0, **variables: str) -> Done:
-        return self.run(HELIX, *words, code=code, **variables)
-
+class ReportScene(Workshop):
     def answer(self, command: str, *words: str) -> Any:
         """The --json answer, which must fit its schema."""
         found = self.helix(command, *words, "--json").json
@@ -67,7 +64,7 @@ def nodes(tree: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+def shop(tmp_path_factory: pytest.TempPathFactory) -> ReportScene:
     """Three landed, of which two in one attempt; one preserved, one blocked, one still open."""
     folder = tmp_path_factory.mktemp("shop")
     plain = make_workshop(
@@ -84,7 +81,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
         bead("app-4", status="blocked", **{"blocked-reason": HOSTILE, "spec-id": "FEAT-002"}),
         bead("app-5", title=HOSTILE, priority=4, issue_type="decision"),
     )
-    found = Shop(plain.root, home=plain.home)
+    found = ReportScene(plain.root, home=plain.home)
     for path, text in DOCUMENTS.items():
         (found.root / path).parent.mkdir(parents=True, exist_ok=True)
         (found.root / path).write_text(text)
@@ -104,7 +101,7 @@ def run_agent(shop: Workshop, *words: str, code: int = 0) -> None:
     shop.agent(*words, "--harness", "script", code=code)
 
 
-def test_a_report_counts_what_was_asked_landed_preserved_and_blocked(shop: Shop):
+def test_a_report_counts_what_was_asked_landed_preserved_and_blocked(shop: ReportScene):
     found = shop.report()
     numbers = {name: count for name, count in found["counts"].items() if count}
     assert numbers == {"asked": 5, "landed": 2, "preserved": 1, "blocked": 1, "open": 1}
@@ -124,7 +121,7 @@ def test_a_report_counts_what_was_asked_landed_preserved_and_blocked(shop: Shop)
     assert found["days"][0]["landed"] == 2
 
 
-def test_coverage_follows_each_requirement_and_marks_the_gap(shop: Shop):
+def test_coverage_follows_each_requirement_and_marks_the_gap(shop: ReportScene):
     found = {row["id"]: row for row in shop.report()["coverage"]}
     assert list(found) == ["FEAT-001", "FEAT-002", "FEAT-003"]
     assert found["FEAT-001"]["missing"] is None
@@ -133,14 +130,14 @@ def test_coverage_follows_each_requirement_and_marks_the_gap(shop: Shop):
     assert found["FEAT-003"]["missing"] == "test"
 
 
-def test_a_ratchet_has_its_trend(shop: Shop):
+def test_a_ratchet_has_its_trend(shop: ReportScene):
     (size,) = shop.report()["ratchets"]
     assert (size["name"], size["direction"]) == ("size", "lower")
     assert [point["value"] for point in size["points"]] == [12] * 4  # three attempts, and by hand
     assert size["floor"] == 12
 
 
-def test_what_needs_a_person_comes_with_what_to_type(shop: Shop):
+def test_what_needs_a_person_comes_with_what_to_type(shop: ReportScene):
     needs = {need["what"].split()[0]: need["next"] for need in shop.report()["needs"]}
     assert needs.keys() == {"app-3", "app-4", "app-5"}
     for command in needs.values():
@@ -148,7 +145,7 @@ def test_what_needs_a_person_comes_with_what_to_type(shop: Shop):
         assert shop.run(str(ROOT / "bin" / program), *words).code == 0
 
 
-def test_a_scope_is_what_the_report_is_about(shop: Shop):  # C-10
+def test_a_scope_is_what_the_report_is_about(shop: ReportScene):  # C-10
     found = shop.report("FEAT-001")
     assert {row["id"] for row in found["beads"]} == {"app-1", "app-2"}  # the epic is only a roof
     assert [row["id"] for row in found["coverage"]] == ["FEAT-001"]
@@ -159,7 +156,7 @@ def test_a_scope_is_what_the_report_is_about(shop: Shop):  # C-10
     assert "'nothing-like-it'" in unknown.err
 
 
-def test_since_leaves_out_what_happened_before(shop: Shop):
+def test_since_leaves_out_what_happened_before(shop: ReportScene):
     found = shop.report("--since", "2099-01-01")
     assert (found["counts"]["landed"], found["counts"]["asked"]) == (0, 0)
     assert found["counts"]["blocked"] == 1  # that is how it stands
@@ -168,12 +165,12 @@ def test_since_leaves_out_what_happened_before(shop: Shop):
     assert "--since" in shop.helix("report", "--since", "soon", code=2).err
 
 
-def test_a_day_begins_at_midnight_where_the_person_is(shop: Shop):  # C-4
+def test_a_day_begins_at_midnight_where_the_person_is(shop: ReportScene):  # C-4
     found = shop.helix("report", "--since", "2026-03-01", "--json", TZ="Asia/Tokyo").json
     assert found["since"] == "2026-02-28T15:00:00.000000Z"
 
 
-def test_a_report_changes_nothing_and_needs_no_trust(shop: Shop):  # V-3, X-22
+def test_a_report_changes_nothing_and_needs_no_trust(shop: ReportScene):  # V-3, X-22
     before = shop.worth_tracking(), shop.refs(), shop.tip()
     text = shop.helix("report", HELIX_TRUST="0").out
     assert (shop.worth_tracking(), shop.refs(), shop.tip()) == before
@@ -181,7 +178,7 @@ def test_a_report_changes_nothing_and_needs_no_trust(shop: Shop):  # V-3, X-22
     assert "<script>" not in re.sub(r"(`+).*?\1", "", text)
 
 
-def test_what_a_gap_calls_for_can_be_typed_as_it_stands(shop: Shop, tmp_path: Path):  # V-3
+def test_what_a_gap_calls_for_can_be_typed_as_it_stands(shop: ReportScene, tmp_path: Path):  # V-3
     copy = shop.checked_out(tmp_path / "copy")
     shop.git("clone", "--quiet", str(shop.root), str(copy.root))
     follow_ons = [item for item in shop.report()["follow_ons"] if "triage" in item["command"]]
@@ -195,7 +192,7 @@ def test_what_a_gap_calls_for_can_be_typed_as_it_stands(shop: Shop, tmp_path: Pa
     assert all(item["filed"] in copy.rows() for item in seen)
 
 
-def test_the_page_is_written_whole_and_over_an_older_one_only(shop: Shop, tmp_path: Path):
+def test_the_page_is_written_whole_and_over_an_older_one_only(shop: ReportScene, tmp_path: Path):
     page = tmp_path / "new" / "report.html"
     assert shop.helix("report", "--html", str(page)).out == f"{os.path.realpath(page)}\n"
     first = page.read_text("utf-8")
@@ -213,16 +210,16 @@ def test_the_page_is_written_whole_and_over_an_older_one_only(shop: Shop, tmp_pa
 
 
 @pytest.mark.parametrize("given", ["", ".", "-", "docs", "/dev/null"])
-def test_a_page_goes_into_a_file_and_nowhere_else(shop: Shop, given: str):
+def test_a_page_goes_into_a_file_and_nowhere_else(shop: ReportScene, given: str):
     assert "--html" in shop.helix("report", "--html", given, code=2).err
 
 
-def test_a_page_below_a_file_is_a_clear_error(shop: Shop):
+def test_a_page_below_a_file_is_a_clear_error(shop: ReportScene):
     failed = shop.helix("report", "--html", "README.md/report.html", code=1)
     assert "README.md" in failed.err
 
 
-def test_a_damaged_record_is_named_and_the_rest_counts(shop: Shop):
+def test_a_damaged_record_is_named_and_the_rest_counts(shop: ReportScene):
     name = shop.attempts()[0]
     path = shop.folder / "executions" / name / "result.json"
     whole = path.read_bytes()
@@ -236,8 +233,8 @@ def test_a_damaged_record_is_named_and_the_rest_counts(shop: Shop):
         path.write_bytes(whole)
 
 
-def test_a_repository_without_a_tracker_has_an_empty_report(tmp_path: Path, shop: Shop):
-    bare = Shop(tmp_path / "bare", home=shop.home)
+def test_a_repository_without_a_tracker_has_an_empty_report(tmp_path: Path, shop: ReportScene):
+    bare = ReportScene(tmp_path / "bare", home=shop.home)
     bare.root.mkdir()
     bare.git("init", "--quiet")
     assert bare.report()["counts"]["asked"] == 0
@@ -246,10 +243,10 @@ def test_a_repository_without_a_tracker_has_an_empty_report(tmp_path: Path, shop
 
 def test_what_was_measured_is_evidence(tmp_path: Path):  # V-1
     plain = make_workshop(tmp_path, writes("app-1", "a.txt"))
-    shop = Shop(plain.root, home=plain.home)
+    shop = ReportScene(plain.root, home=plain.home)
     prd = shop.root / "docs/helix/01-frame/prd.md"
     prd.parent.mkdir(parents=True)
-    prd.write_text("# Shop\n\n[[TD-001]]\n")
+    prd.write_text("# ReportScene\n\n[[TD-001]]\n")
     (prd.parent / "TD-001.md").write_text("# Design\n")
     (shop.root / "tests").mkdir()
     (shop.root / "tests/cart.sh").write_text(
@@ -273,7 +270,7 @@ FEATURE = "docs/helix/01-frame/features/FEAT-001-cart.md"
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Shop:
+def written(tmp_path: Path) -> ReportScene:
     """A feature that a bead wrote, and two beads that only a person can settle."""
     plain = make_workshop(
         tmp_path,
@@ -288,22 +285,22 @@ def written(tmp_path: Path) -> Shop:
         bead("app-2", title="Which price?", labels=["kind:escalation"]),
         bead("app-3", title="Where is TD-9?", labels=["kind:gap"]),
     )
-    shop = Shop(plain.root, home=plain.home)
+    shop = ReportScene(plain.root, home=plain.home)
     prd = shop.root / "docs/helix/01-frame/prd.md"
     prd.parent.mkdir(parents=True)
-    prd.write_text("# Shop\n\n[[FEAT-001]]\n")
+    prd.write_text("# ReportScene\n\n[[FEAT-001]]\n")
     shop.commit("documents")
     run_agent(shop, "execute-bead", "app-1")
     return shop
 
 
-def test_to_write_a_document_proves_no_requirement(written: Shop):  # V-3
+def test_to_write_a_document_proves_no_requirement(written: ReportScene):  # V-3
     report = written.report()
     assert report["counts"]["landed"] == 1
     assert [(row["id"], row["evidence"]) for row in report["coverage"]] == [("FEAT-001", [])]
 
 
-def test_escalations_and_gaps_need_a_person(written: Shop):  # V-3
+def test_escalations_and_gaps_need_a_person(written: ReportScene):  # V-3
     needs = [need["what"] for need in written.report()["needs"]]
     assert needs == [
         "app-2 is to be decided: Which price?",
@@ -311,7 +308,7 @@ def test_escalations_and_gaps_need_a_person(written: Shop):  # V-3
     ]
 
 
-def test_a_document_and_the_commit_that_wrote_it_meet(written: Shop):  # V-4
+def test_a_document_and_the_commit_that_wrote_it_meet(written: ReportScene):  # V-4
     tip = written.tip()
     assert written.trace("FEAT-001")["commits"] == [tip]
     assert written.trace("prd")["commits"] == [tip]
@@ -321,7 +318,7 @@ def test_a_document_and_the_commit_that_wrote_it_meet(written: Shop):  # V-4
 # -- trace -----------------------------------------------------------------------------------
 
 
-def test_every_commit_below_a_requirement_leads_back_to_it(shop: Shop):  # V-4
+def test_every_commit_below_a_requirement_leads_back_to_it(shop: ReportScene):  # V-4
     met = 0
     for requirement in ("prd", "FEAT-001", "FEAT-003"):
         for commit in shop.trace(requirement)["commits"]:
@@ -330,7 +327,7 @@ def test_every_commit_below_a_requirement_leads_back_to_it(shop: Shop):  # V-4
     assert met >= 6
 
 
-def test_a_requirement_is_followed_through_designs_beads_and_attempts(shop: Shop):
+def test_a_requirement_is_followed_through_designs_beads_and_attempts(shop: ReportScene):
     found = shop.trace("FEAT-001")
     kinds = {node["id"]: node["kind"] for node in nodes(found["below"])}
     for name, kind in (("TD-001", "document"), ("tests/test_cart.py", "test")):
@@ -342,7 +339,7 @@ def test_a_requirement_is_followed_through_designs_beads_and_attempts(shop: Shop
     assert [node["id"] for node in found["above"]] == ["prd"]
 
 
-def test_a_commit_is_followed_up_by_any_name_that_git_knows(shop: Shop):
+def test_a_commit_is_followed_up_by_any_name_that_git_knows(shop: ReportScene):
     commit = shop.rows()["app-1"]["closing_commit_sha"]
     whole = shop.trace(commit)
     assert whole["requirements"] == ["FEAT-001", "prd"]
@@ -353,13 +350,13 @@ def test_a_commit_is_followed_up_by_any_name_that_git_knows(shop: Shop):
     assert shop.trace(commit[:9]) == shop.trace("the-cart") == whole
 
 
-def test_what_is_kept_leads_up_as_well(shop: Shop):  # X-14
+def test_what_is_kept_leads_up_as_well(shop: ReportScene):  # X-14
     (ref,) = [ref for ref in shop.refs() if "app-3" in ref]
     assert shop.trace(ref)["requirements"] == ["FEAT-003", "prd"]
     assert shop.tip(ref) not in shop.trace("FEAT-003")["commits"]
 
 
-def test_a_commit_by_hand_is_said_so_and_judged_by_its_files(shop: Shop):
+def test_a_commit_by_hand_is_said_so_and_judged_by_its_files(shop: ReportScene):
     search = shop.trace("HEAD~1")
     assert "Mara made it by hand: no bead asked for it" in search["remarks"]
     assert search["requirements"] == ["FEAT-003", "prd"]
@@ -368,7 +365,7 @@ def test_a_commit_by_hand_is_said_so_and_judged_by_its_files(shop: Shop):
     assert "nothing that it touched says which document it belongs to" in notes["remarks"]
 
 
-def test_a_file_that_is_gone_is_judged_by_what_it_said_then(shop: Shop):
+def test_a_file_that_is_gone_is_judged_by_what_it_said_then(shop: ReportScene):
     (shop.root / "src/old.py").write_text(f"# {AT}spec-ref TD-001\n")
     then = shop.commit("an old file")
     shop.git("rm", "--quiet", "src/old.py")
@@ -376,7 +373,7 @@ def test_a_file_that_is_gone_is_judged_by_what_it_said_then(shop: Shop):
     assert shop.trace(then)["requirements"] == ["FEAT-001", "prd"]
 
 
-def test_a_bead_a_part_of_a_document_and_an_attempt_can_be_traced(shop: Shop):
+def test_a_bead_a_part_of_a_document_and_an_attempt_can_be_traced(shop: ReportScene):
     app = shop.trace("app-2")
     assert app["requirements"] == ["FEAT-001", "prd"]
     assert app["commits"] == [shop.rows()["app-2"]["closing_commit_sha"]]
@@ -389,7 +386,7 @@ def test_a_bead_a_part_of_a_document_and_an_attempt_can_be_traced(shop: Shop):
     assert "names no document" in shop.trace("app-5")["remarks"][0]
 
 
-def test_a_file_is_there_because_of_its_commits(shop: Shop):
+def test_a_file_is_there_because_of_its_commits(shop: ReportScene):
     made = shop.trace("cart.txt")
     commit = shop.rows()["app-1"]["closing_commit_sha"]
     assert (made["subject"]["kind"], made["requirements"]) == ("file", ["FEAT-001", "prd"])
@@ -402,14 +399,14 @@ def test_a_file_is_there_because_of_its_commits(shop: Shop):
     assert "names a document" in notes["remarks"][0]
 
 
-def test_a_file_is_meant_as_it_is_typed_in_a_folder_below(shop: Shop):
+def test_a_file_is_meant_as_it_is_typed_in_a_folder_below(shop: ReportScene):
     typed = shop.run("sh", "-c", f"cd src && {HELIX} trace search.py --json").json
     assert typed == shop.trace("src/search.py")
     above = shop.run("sh", "-c", f"cd src && {HELIX} trace ../cart.txt --json").json
     assert above == shop.trace("cart.txt")
 
 
-def test_a_file_with_a_tag_leads_to_all_commits_on_it(shop: Shop):
+def test_a_file_with_a_tag_leads_to_all_commits_on_it(shop: ReportScene):
     found = shop.trace("src/search.py")
     assert (found["subject"]["kind"], found["requirements"]) == ("code", ["FEAT-003", "prd"])
     subjects = [node["title"] for node in found["below"]]
@@ -420,7 +417,7 @@ def test_one_test_leads_to_its_document_and_to_the_bead_that_its_failing_made(tm
     name = "tests/test_cart.py::test_adds"
     filed = bead("app-1", **{"spec-id": "FEAT-001", "failing-tests": [name]})
     plain = make_workshop(tmp_path, filed, bead("app-2", **{"failing-tests": [f"{name}_more"]}))
-    shop = Shop(plain.root, home=plain.home)
+    shop = ReportScene(plain.root, home=plain.home)
     for path, text in {
         "docs/helix/01-frame/features/FEAT-001-cart.md": "# Cart\n",
         "tests/test_cart.py": f"# {AT}spec-ref FEAT-001\n",
@@ -434,14 +431,14 @@ def test_one_test_leads_to_its_document_and_to_the_bead_that_its_failing_made(tm
     assert found["below"][0]["id"] == "app-1"
 
 
-def test_an_attempt_is_found_by_the_end_of_its_name_as_a_run_prints_it(shop: Shop):
+def test_an_attempt_is_found_by_the_end_of_its_name_as_a_run_prints_it(shop: ReportScene):
     attempt = shop.attempts()[0]
     assert shop.trace(attempt.rpartition("-")[2]) == shop.trace(attempt)
 
 
 def test_a_bead_keeps_its_commits_when_the_records_are_gone(tmp_path: Path):  # C-9
     plain = make_workshop(tmp_path, writes("app-1", "a.txt"), writes("app-2", "b.txt"))
-    shop = Shop(plain.root, home=plain.home)
+    shop = ReportScene(plain.root, home=plain.home)
     run_agent(shop, "execute-bead", "app-1")
     run_agent(shop, "execute-bead", "app-2")
     tip = shop.tip()
@@ -454,13 +451,13 @@ def test_a_bead_keeps_its_commits_when_the_records_are_gone(tmp_path: Path):  # 
 
 
 @pytest.mark.parametrize("word", ["nothing-like-it", "FEAT-00", "", "-x", "--help-me"])
-def test_what_is_nothing_here_is_a_mistake(shop: Shop, word: str):
+def test_what_is_nothing_here_is_a_mistake(shop: ReportScene, word: str):
     ended = shop.helix("trace", "--", word, code=2)
     assert ended.out == ""
     assert ended.err.count("\n") >= 2  # what, and what to type next (C-3)
 
 
-def test_the_tree_is_drawn_for_a_person(shop: Shop):
+def test_the_tree_is_drawn_for_a_person(shop: ReportScene):
     lines = shop.helix("trace", "FEAT-001").out.splitlines()
     assert lines[0] == "document FEAT-001  Cart"
     drawn = "\n".join(lines)

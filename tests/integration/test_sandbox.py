@@ -18,11 +18,10 @@ from types import SimpleNamespace
 import pytest
 from tests.support.tracker import Repository, make_repository, wait_for
 
-from ddx.errors import DdxError
-from ddx.execution.sandbox import require_bubblewrap, wrapper
-from ddx.execution.surrounding import child_environment, environment_for
-from ddx.process import Result, is_alive, run
-from ddx.project import Project
+from ddx.attempts.sandbox import child_environment, environment_for, require_bubblewrap, wrapper
+from ddx.base.errors import DdxError
+from ddx.base.process import ProcessResult, is_alive, run
+from ddx.project.project import Project
 
 
 def _why_not() -> str:
@@ -120,16 +119,18 @@ class Fenced:
         )
         return environment_for(env, more={"HOME": str(self.home), **more}, without=())
 
-    def run(self, *argv: str, fence: bool = True, network: bool = True, **more: str) -> Result:
+    def run(
+        self, *argv: str, fence: bool = True, network: bool = True, **more: str
+    ) -> ProcessResult:
         words = self.wrap(list(argv), network=network) if fence else list(argv)
         return run(words, cwd=str(self.workspace), env=self.env(**more), timeout_s=60)
 
-    def sh(self, text: str, **more: str) -> Result:
+    def sh(self, text: str, **more: str) -> ProcessResult:
         return self.run("sh", "-c", text, **more)
 
     def python(
         self, text: str, *, fence: bool = True, network: bool = True, pid: int = 0
-    ) -> Result:
+    ) -> ProcessResult:
         return self.run(
             *(sys.executable, "-c", PREFACE + text),
             fence=fence,

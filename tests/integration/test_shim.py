@@ -20,11 +20,12 @@ import pytest
 from tests.support.processes import Marked, Recorder, python
 from tests.support.tracker import wait_for
 
-from ddx import shim
-from ddx.clock import SYSTEM_CLOCK
-from ddx.process import is_alive
-from ddx.supervision import Bounds, Stopped, StopRequest, end_marked
-from ddx.supervision.processes import read_tree
+from ddx.agents import shim
+from ddx.agents.harness import StopCause
+from ddx.agents.process_tree import end_marked, read_tree
+from ddx.agents.supervision import Bounds, StopRequest
+from ddx.base.clock import Clock
+from ddx.base.process import is_alive
 from ddx.testing import FakeClock
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -41,7 +42,7 @@ NEVER_S = 60
 def agent():
     agent = Marked()
     yield agent
-    end_marked(agent.marker, clock=SYSTEM_CLOCK)
+    end_marked(agent.marker, clock=Clock())
 
 
 # What a program leaves behind
@@ -62,7 +63,7 @@ def agent():
 )
 def test_no_stray_is_left_in_whatever_session_and_however_deaf(agent, stray):  # X-6
     ended = agent.run(f"{stray} & echo $!; sleep 0.2; exit 3")
-    assert (ended.code, ended.stopped) == (3, Stopped.BY_ITSELF)
+    assert (ended.code, ended.stopped) == (3, StopCause.BY_ITSELF)
     assert ended.strays >= 1
     assert agent.alive == []
     assert not is_alive(int(agent.out))
@@ -92,7 +93,7 @@ def test_those_that_were_killed_with_the_program_are_no_strays(agent):
 def test_the_shim_lets_go_of_the_programs_streams(agent):  # X-6
     shims = "$(readlink /proc/$PPID/fd/0 /proc/$PPID/fd/1 /proc/$PPID/fd/2 | sort -u)"
     command = f'until test "{shims}" = /dev/null; do sleep 0.01; done'
-    assert agent.run(command, stdin=b"x").stopped is Stopped.BY_ITSELF
+    assert agent.run(command, stdin=b"x").stopped is StopCause.BY_ITSELF
 
 
 def test_a_stray_may_tidy_up_even_if_it_was_stopped(agent, tmp_path):  # X-6
@@ -155,7 +156,7 @@ def test_the_first_rung_is_an_interrupt(agent):  # X-6
     ended = agent.stopped_when_up(
         f"trap 'echo bye; exit 7' INT; trap 'exit 8' TERM; echo up; {FOR_EVER}", grace_s=NEVER_S
     )
-    assert (ended.code, ended.stopped, agent.out) == (7, Stopped.INTERRUPTED, "up\nbye\n")
+    assert (ended.code, ended.stopped, agent.out) == (7, StopCause.INTERRUPTED, "up\nbye\n")
 
 
 def test_the_second_rung_terminates_every_descendant(agent, tmp_path):  # X-6
@@ -179,17 +180,17 @@ def test_a_pause_ends_when_all_have_gone(agent):  # X-6
 
 
 def test_one_that_was_stopped_may_heed_the_interrupt(agent):  # X-6
-    seen: list[Stopped] = []
+    seen: list[StopCause] = []
 
-    def say() -> Stopped | None:
+    def say() -> StopCause | None:
         if not seen and watch.out and is_stopped(int(watch.out)):
-            seen.append(Stopped.OVER_BUDGET)
+            seen.append(StopCause.OVER_BUDGET)
         return seen[0] if seen else None
 
     watch = Recorder(say=say)
     command = "trap 'exit 7' INT; echo $$; kill -STOP $$; sleep 60"
     ended = agent.run(command, bounds=Bounds(300, grace_s=NEVER_S), watch=watch)
-    assert (ended.code, ended.stopped) == (7, Stopped.OVER_BUDGET)
+    assert (ended.code, ended.stopped) == (7, StopCause.OVER_BUDGET)
 
 
 def is_stopped(pid: int) -> bool:
@@ -199,14 +200,14 @@ def is_stopped(pid: int) -> bool:
 
 def test_one_that_stopped_itself_is_ended_by_the_wall_clock(agent):  # X-6
     ended = agent.run("kill -STOP $$; sleep 60", bounds=Bounds(0.3, grace_s=0.3))
-    assert ended.stopped is Stopped.TIMED_OUT
+    assert ended.stopped is StopCause.TIMED_OUT
     assert agent.alive == []
 
 
 def test_a_second_wish_to_stop_kills_at_once(agent):  # X-6
     command = f"{STUBBORN}; setsid sleep 60 & echo up; {FOR_EVER}"
     ended = agent.stopped_when_up(command, grace_s=NEVER_S, times=2)
-    assert (ended.code, ended.stopped, ended.seconds < 20) == (-9, Stopped.INTERRUPTED, True)
+    assert (ended.code, ended.stopped, ended.seconds < 20) == (-9, StopCause.INTERRUPTED, True)
     assert agent.alive == []
 
 
@@ -237,7 +238,7 @@ def test_a_limit_that_passes_while_strays_are_ended_is_not_the_programs(agent, t
         clock=clock,
     )
     assert ended.seconds > 8
-    assert (ended.code, ended.stopped, ended.strays) == (3, Stopped.BY_ITSELF, 1)
+    assert (ended.code, ended.stopped, ended.strays) == (3, StopCause.BY_ITSELF, 1)
 
 
 # Idle
@@ -245,7 +246,7 @@ def test_a_limit_that_passes_while_strays_are_ended_is_not_the_programs(agent, t
 
 def test_one_that_is_silent_and_still_is_stalled(agent):  # X-6
     ended = agent.run("echo; exec sleep 60", bounds=Bounds(30, idle_s=0.6))
-    assert (ended.code, ended.stopped) == (-2, Stopped.STALLED)
+    assert (ended.code, ended.stopped) == (-2, StopCause.STALLED)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +260,7 @@ def test_one_that_is_silent_and_still_is_stalled(agent):  # X-6
 )
 def test_cpu_time_children_and_output_are_activity(agent, silent):  # X-6
     ended = agent.run(silent, bounds=Bounds(5, idle_s=2.5))
-    assert ended.stopped is Stopped.TIMED_OUT
+    assert ended.stopped is StopCause.TIMED_OUT
 
 
 def test_a_changed_file_is_activity(agent, tmp_path):  # X-6
@@ -273,7 +274,7 @@ def test_a_changed_file_is_activity(agent, tmp_path):  # X-6
     began_ns = time.time_ns()
     bounds = Bounds(30, idle_s=0.4)
     ended = agent.run(["sleep", "60"], bounds=bounds, changed_since=changed_since)
-    assert ended.stopped is Stopped.STALLED
+    assert ended.stopped is StopCause.STALLED
     assert ended.seconds >= 1.2
     assert len(asked) == 3
     assert began_ns <= asked[0] < asked[1] < asked[2]
@@ -291,7 +292,11 @@ def test_several_threads_do_not_hold_each_others_pipes():  # X-6
             text = f"{number} {turn}\n".encode() * 20_000
             agent = Marked()
             ended = agent.run(["cat"], stdin=text, bounds=Bounds(120))
-            if (ended.code, ended.stopped, bytes(agent.watch.out)) != (0, Stopped.BY_ITSELF, text):
+            if (ended.code, ended.stopped, bytes(agent.watch.out)) != (
+                0,
+                StopCause.BY_ITSELF,
+                text,
+            ):
                 wrong.append(ended)
 
     before = sorted(os.listdir("/proc/self/fd"))
@@ -311,9 +316,9 @@ def test_when_the_shim_is_killed_its_program_dies_and_we_do_not_wait(agent):  # 
     """The stray lives on and holds our pipes: the marker will find it."""
     watch = Recorder(on_output=lambda chunk: os.kill(int(chunk), signal.SIGKILL))
     ended = agent.run("setsid sleep 60 & sleep 0.2; echo $PPID; exec sleep 50", watch=watch)
-    assert (ended.code, ended.stopped, ended.seconds < 30) == (-9, Stopped.BY_ITSELF, True)
+    assert (ended.code, ended.stopped, ended.seconds < 30) == (-9, StopCause.BY_ITSELF, True)
     wait_for(lambda: len(agent.alive) == 1)
-    assert end_marked(agent.marker, clock=SYSTEM_CLOCK) == 1
+    assert end_marked(agent.marker, clock=Clock()) == 1
     assert agent.alive == []
 
 
@@ -331,7 +336,7 @@ def test_a_shim_that_hangs_is_killed_with_its_program(agent):  # X-6
         clock=clock,
         bounds=Bounds(wall_s=10, grace_s=1),
     )
-    assert (ended.code, ended.stopped) == (-9, Stopped.TIMED_OUT)
+    assert (ended.code, ended.stopped) == (-9, StopCause.TIMED_OUT)
     wait_for(lambda: agent.alive == [])
 
 
@@ -339,7 +344,7 @@ def test_a_shim_that_hangs_is_killed_with_its_program(agent):  # X-6
 def test_a_signal_to_the_shim_begins_the_ladder(agent, number):
     polite = f"trap 'exit 7' INT; kill -{number} $PPID; {FOR_EVER}"
     ended = agent.run(f"setsid sleep 60 & {polite}", bounds=Bounds(300, grace_s=NEVER_S))
-    assert (ended.code, ended.stopped) == (7, Stopped.INTERRUPTED)
+    assert (ended.code, ended.stopped) == (7, StopCause.INTERRUPTED)
     assert agent.alive == []
 
 
@@ -350,8 +355,9 @@ def controller(
     name, _, text = agent.marker.partition("=")
     program = f"""
 import json, os, signal
-from ddx.clock import SYSTEM_CLOCK
-from ddx.supervision import Bounds, StopRequest, supervise
+from ddx.base.clock import Clock
+from ddx.agents.supervision import Bounds, StopRequest
+from ddx.agents.supervision import supervise
 
 class Watch:
     def output(self, chunk): pass
@@ -362,7 +368,7 @@ stop = StopRequest()
 {stop}
 env = {{"PATH": os.environ["PATH"], {name!r}: {text!r}}}
 ended = supervise({command!r}, cwd="/", env=env, bounds=Bounds(60, grace_s={grace_s}),
-                  watch=Watch(), clock=SYSTEM_CLOCK, stop=stop)
+                  watch=Watch(), clock=Clock(), stop=stop)
 print(json.dumps([ended.code, ended.stopped, ended.strays]))
 """
     return subprocess.Popen(

@@ -11,17 +11,19 @@ import pytest
 from tests.support.processes import Marked, Recorder, python
 from tests.support.tracker import wait_for
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.errors import DdxError
-from ddx.process import is_alive
-from ddx.supervision import Bounds, Stopped, StopRequest, end_marked, marked, supervise
-from ddx.supervision.patience import Patience
-from ddx.supervision.processes import (
-    _marked_by_psutil,
+from ddx.agents.harness import StopCause
+from ddx.agents.process_tree import (
     _marked_in_proc,
-    _tree_by_psutil,
     _tree_in_proc,
+    end_marked,
+    marked,
+    marked_by_ps,
+    tree_by_ps,
 )
+from ddx.agents.supervision import Bounds, StopRequest, TimeLimits, supervise
+from ddx.base.clock import Clock
+from ddx.base.errors import DdxError
+from ddx.base.process import is_alive
 from ddx.testing import FakeClock
 
 S = 10**9
@@ -31,7 +33,7 @@ S = 10**9
 def agent():
     agent = Marked()
     yield agent
-    end_marked(agent.marker, clock=SYSTEM_CLOCK)
+    end_marked(agent.marker, clock=Clock())
 
 
 # How it ends
@@ -43,7 +45,7 @@ def agent():
 )
 def test_the_exit_code_is_the_programs_own(agent, command, code):
     ended = agent.run(command)
-    assert (ended.code, ended.stopped, ended.strays) == (code, Stopped.BY_ITSELF, 0)
+    assert (ended.code, ended.stopped, ended.strays) == (code, StopCause.BY_ITSELF, 0)
 
 
 def test_a_text_runs_by_the_shell_and_words_run_as_they_are(agent):
@@ -120,7 +122,7 @@ def test_it_sees_the_environment_it_is_given_and_nothing_else():
     given = {"EMPTY": "", "LINES": "a\nb=c", "RAW": os.fsdecode(b"\xff\xfe")}
     bounds = Bounds(wall_s=30)
     argv = ["/usr/bin/env", "-0"]
-    supervise(argv, cwd="/", env=given, bounds=bounds, watch=watch, clock=SYSTEM_CLOCK)
+    supervise(argv, cwd="/", env=given, bounds=bounds, watch=watch, clock=Clock())
     assert watch.out == b"EMPTY=\0LINES=a\nb=c\0RAW=\xff\xfe\0"
 
 
@@ -168,7 +170,7 @@ def test_a_long_input_that_nobody_reads_holds_nobody_up(agent):
     assert agent.run("head -c 3; exec <&-; exit 5", stdin=b"x" * 5_000_000).code == 5
     assert agent.out == "xxx"
     stopped = agent.run("sleep 60", stdin=b"x" * 5_000_000, bounds=Bounds(0.3)).stopped
-    assert stopped is Stopped.TIMED_OUT
+    assert stopped is StopCause.TIMED_OUT
 
 
 def test_much_output_on_both_streams_comes_whole(agent):
@@ -209,7 +211,7 @@ def test_all_have_ended_before_an_error_of_the_watch_goes_on(agent, problem):  #
 
 
 def test_all_have_ended_before_an_error_of_the_verdict_goes_on(agent):
-    def judge() -> Stopped | None:
+    def judge() -> StopCause | None:
         raise DdxError("no")
 
     with pytest.raises(DdxError, match="no"):
@@ -256,77 +258,77 @@ def test_a_stop_request_interrupts_and_is_shared_by_threads(agent):  # X-6
     stop.ask()
     for thread in threads:
         thread.join(120)
-    assert [(end.code, end.stopped) for end in ends] == [(-2, Stopped.INTERRUPTED)] * 2
+    assert [(end.code, end.stopped) for end in ends] == [(-2, StopCause.INTERRUPTED)] * 2
     assert stop.asked == 1
 
 
 def test_a_budget_that_is_used_up_stops_at_once(agent):
     watch = Recorder()
-    watch.verdict = lambda: Stopped.OVER_BUDGET if watch.out else None
+    watch.verdict = lambda: StopCause.OVER_BUDGET if watch.out else None
     ended = agent.run("echo expensive; exec sleep 60", watch=watch)
-    assert (ended.code, ended.stopped) == (-2, Stopped.OVER_BUDGET)
+    assert (ended.code, ended.stopped) == (-2, StopCause.OVER_BUDGET)
 
 
 def test_one_that_goes_after_its_last_word_ended_by_itself(agent):
-    watch = Recorder(say=lambda: Stopped.AFTER_RESULT)
+    watch = Recorder(say=lambda: StopCause.AFTER_RESULT)
     ended = agent.run("sleep 0.1; exit 6", watch=watch)
-    assert (ended.code, ended.stopped) == (6, Stopped.BY_ITSELF)
+    assert (ended.code, ended.stopped) == (6, StopCause.BY_ITSELF)
 
 
 def test_one_that_stays_after_its_last_word_is_ended(agent):
     clock = FakeClock()
 
-    def say() -> Stopped | None:
+    def say() -> StopCause | None:
         clock.advance(1)
-        return Stopped.AFTER_RESULT
+        return StopCause.AFTER_RESULT
 
     bounds = Bounds(wall_s=1000, result_grace_s=10)
     ended = agent.run(["sleep", "60"], watch=Recorder(say=say), clock=clock, bounds=bounds)
-    assert (ended.code, ended.stopped) == (-2, Stopped.AFTER_RESULT)
+    assert (ended.code, ended.stopped) == (-2, StopCause.AFTER_RESULT)
 
 
 def test_the_wall_clock_ends_even_a_busy_one(agent):
     clock = FakeClock()
     watch = Recorder(on_output=lambda chunk: clock.advance(1))
     ended = agent.run(["yes"], bounds=Bounds(wall_s=20, idle_s=60), watch=watch, clock=clock)
-    assert (ended.code, ended.stopped, ended.had_output) == (-2, Stopped.TIMED_OUT, True)
+    assert (ended.code, ended.stopped, ended.had_output) == (-2, StopCause.TIMED_OUT, True)
 
 
 # Patience, without any process
 
 
-def stillness(**bounds: float) -> Patience:
-    return Patience(Bounds(**{"wall_s": 2700, **bounds}), 0)
+def stillness(**bounds: float) -> TimeLimits:
+    return TimeLimits(Bounds(**{"wall_s": 2700, **bounds}), 0)
 
 
-def judged(patience: Patience, at_s: float, word: Stopped | None = None, asked: int = 0):
+def judged(patience: TimeLimits, at_s: float, word: StopCause | None = None, asked: int = 0):
     return patience.judge(round(at_s * S), asked=asked, word=word)
 
 
 def test_the_wall_clock_holds_to_the_second():
     patience = stillness(wall_s=10)
     assert judged(patience, 9.99) is None
-    assert judged(patience, 10) is Stopped.TIMED_OUT
+    assert judged(patience, 10) is StopCause.TIMED_OUT
 
 
 def test_the_first_reason_stands():
     patience = stillness(wall_s=10)
-    assert judged(patience, 1, Stopped.OVER_BUDGET) is Stopped.OVER_BUDGET
-    assert judged(patience, 99, asked=1) is Stopped.OVER_BUDGET
+    assert judged(patience, 1, StopCause.OVER_BUDGET) is StopCause.OVER_BUDGET
+    assert judged(patience, 99, asked=1) is StopCause.OVER_BUDGET
 
 
 def test_a_persons_wish_comes_before_every_limit():
-    assert judged(stillness(wall_s=10), 99, asked=1) is Stopped.INTERRUPTED
+    assert judged(stillness(wall_s=10), 99, asked=1) is StopCause.INTERRUPTED
 
 
 def test_the_grace_after_a_result_begins_anew_if_it_was_not_the_last_word():
     patience = stillness(result_grace_s=10)
-    assert judged(patience, 1, Stopped.AFTER_RESULT) is None
-    assert judged(patience, 10.9, Stopped.AFTER_RESULT) is None
+    assert judged(patience, 1, StopCause.AFTER_RESULT) is None
+    assert judged(patience, 10.9, StopCause.AFTER_RESULT) is None
     assert judged(patience, 10.95) is None
-    assert judged(patience, 12, Stopped.AFTER_RESULT) is None
-    assert judged(patience, 21.9, Stopped.AFTER_RESULT) is None
-    assert judged(patience, 22, Stopped.AFTER_RESULT) is Stopped.AFTER_RESULT
+    assert judged(patience, 12, StopCause.AFTER_RESULT) is None
+    assert judged(patience, 21.9, StopCause.AFTER_RESULT) is None
+    assert judged(patience, 22, StopCause.AFTER_RESULT) is StopCause.AFTER_RESULT
 
 
 def test_without_an_idle_limit_nobody_looks_and_nobody_stalls():
@@ -339,7 +341,7 @@ def test_output_keeps_it_from_stalling():  # X-6
     patience = stillness(idle_s=900)
     patience.stirred(500 * S)
     assert judged(patience, 1399) is None
-    assert judged(patience, 1400) is Stopped.STALLED
+    assert judged(patience, 1400) is StopCause.STALLED
 
 
 @pytest.mark.parametrize(("idle_s", "between_s"), [(900, 5), (25, 5), (10, 2), (1, 0.2)])
@@ -398,17 +400,18 @@ def test_marked_are_those_with_exactly_that_variable_and_never_ourselves(agent):
         subprocess.Popen(sleep, env={"A": "b", name: text, "C": "d"}) as ours,
         subprocess.Popen(sleep, env={name: f"{text}9"}) as longer,
         subprocess.Popen(sleep, env={f"X{name}": text, "Y": agent.marker}) as other,
+        subprocess.Popen(["sh", "-c", "sleep 60; :", agent.marker], env={}) as speaking,
     ):
         wait_for(lambda: marked(agent.marker) == [ours.pid])
-        assert _marked_by_psutil(name, text) == [ours.pid]
+        assert marked_by_ps(agent.marker) == [ours.pid]
         assert _marked_in_proc(f"{name}={text}9") == [longer.pid]
         ours.kill()
         os.waitid(os.P_PID, ours.pid, os.WEXITED | os.WNOWAIT)
         assert marked(agent.marker) == []  # a zombie is dead
-        assert end_marked(agent.marker, clock=SYSTEM_CLOCK) == 0
+        assert end_marked(agent.marker, clock=Clock()) == 0
         assert is_alive(longer.pid)
-        longer.kill()
-        other.kill()
+        for each in (longer, other, speaking):
+            each.kill()
 
 
 def test_the_marked_may_tidy_up_and_the_deaf_are_killed(agent, tmp_path):
@@ -421,7 +424,7 @@ def test_the_marked_may_tidy_up_and_the_deaf_are_killed(agent, tmp_path):  # X-6
         subprocess.Popen(["sh", "-c", deaf], env=env, cwd=tmp_path) as last,
     ):
         wait_for(lambda: (tmp_path / "first").exists() and (tmp_path / "second").exists())
-        assert end_marked(agent.marker, clock=SYSTEM_CLOCK) >= 2
+        assert end_marked(agent.marker, clock=Clock()) >= 2
         assert agent.alive == []
     assert (tmp_path / "tidy").exists()
     assert last.returncode == -signal.SIGKILL
@@ -436,17 +439,17 @@ def test_our_own_mark_is_not_found():
 @pytest.mark.parametrize("marker", ["", "=", "DDX_ATTEMPT_ID", "DDX_ATTEMPT_ID=", "=x"])
 def test_what_marks_nothing_ends_nobody(marker):
     with pytest.raises(ValueError, match="marks nothing"):
-        end_marked(marker, clock=SYSTEM_CLOCK)
+        end_marked(marker, clock=Clock())
 
 
 def test_the_tree_holds_a_process_and_all_below_it_with_their_cpu_time(agent):
     busy = "sh -c 'i=0; while test $i -lt 100000; do i=$((i+1)); done' ; sleep 60 & sleep 60"
     with subprocess.Popen(["sh", "-c", busy]) as top:
-        for read in (_tree_in_proc, _tree_by_psutil):
-            wait_for(lambda read=read: len(read(top.pid)) == 3)
-            tree = read(top.pid)
-            assert top.pid in {pid for pid, _ in tree}
-            assert sum(tree.values()) > 0  # of a child that has ended
+        wait_for(lambda: len(_tree_in_proc(top.pid)) == 3)
+        tree = _tree_in_proc(top.pid)
+        assert top.pid in {pid for pid, _ in tree}
+        assert sum(tree.values()) > 0  # of a child that has ended
+        assert {pid for pid, _ in tree_by_ps(top.pid)} == {pid for pid, _ in tree}
         for pid, _ in tree:
             os.kill(pid, signal.SIGKILL)
-    assert _tree_in_proc(top.pid) == _tree_by_psutil(top.pid) == {}
+    assert _tree_in_proc(top.pid) == tree_by_ps(top.pid) == {}

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from tests.support.contract import SCHEMAS, Ended, Repository
+from tests.support.contract import SCHEMAS, EmptyRepository, Ended
 
 SCHEMA = Draft202012Validator(json.loads((SCHEMAS / "bead-validated.json").read_text()))
 
 
-class Shop(Repository):
+class ReadinessScene(EmptyRepository):
     def ddx(self, *line: str, code: int = 0) -> Ended:
         ended = self.run("ddx", "bead", *line)
         assert ended.returncode == code, (line, ended.stdout, ended.stderr)
@@ -32,8 +32,8 @@ class Shop(Repository):
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    shop = Shop(tmp_path)
+def shop(tmp_path: Path) -> ReadinessScene:
+    shop = ReadinessScene(tmp_path)
     shop.ddx("init")
     return shop
 

@@ -21,26 +21,14 @@ from tests.support.operators import (
     workspace_of,
 )
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.errors import DdxError, NotFound, UsageError
-from ddx.execution.landing import fix_target
-from ddx.execution.workspace import (
-    Workspace,
-    remove_workspace,
-    workspace_path,
-    workspace_root,
-)
-from ddx.git.commits import (
-    WorkTree,
-    changed_paths,
-    commit_tree,
-    diffstat,
-    is_ancestor,
-    make_tree,
-    message_for,
-)
-from ddx.project import Project, find_project
-from ddx.settings import read_settings
+from ddx.attempts.context import fix_target, workspace_path, workspace_root
+from ddx.attempts.workspace import Workspace, remove_workspace
+from ddx.base.clock import Clock
+from ddx.base.errors import DdxError, NotFound, UsageError
+from ddx.git.commits import AttemptFiles, commit_tree, make_tree, message_for
+from ddx.git.history import changed_paths, diffstat, is_ancestor
+from ddx.project.project import Project, find_project
+from ddx.project.settings import read_settings
 
 
 @pytest.fixture(autouse=True)
@@ -558,7 +546,9 @@ def test_a_clone_that_was_never_complete_holds_no_work(operator: Operator) -> No
     folder = operator.root.parent / "half"
     folder.mkdir()
     target = fix_target(operator.project)
-    work = WorkTree(target.repository, str(folder), str(folder.parent / "index"), target.base)
+    work = AttemptFiles(
+        target.repository, str(folder), str(folder.parent / "index"), base=target.base
+    )
     made = make_tree(work, may_land=lambda path: True, aside=str(folder.parent / "aside"))
     assert made.paths == ()
 
@@ -832,6 +822,42 @@ def test_what_cannot_be_carried_is_named(installed: Operator, path: str) -> None
         workspace.carry(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("lib/python3.11/site-packages/__editable__.shop-1.pth", "{root}/src\n"),
+        ("lib/python3.11/site-packages/easy-install.pth", "import sys\n{root}\n"),
+        ("lib/python3.11/site-packages/shop.egg-link", "{root}\n."),
+        (
+            "lib/python3.11/site-packages/shop-1.dist-info/direct_url.json",
+            '{{"url": "file://{root}", "dir_info": {{"editable": true}}}}',
+        ),
+    ],
+)
+def test_an_environment_that_imports_the_operators_checkout_is_not_carried(
+    installed: Operator, name: str, text: str
+) -> None:
+    installed.write(".venv/pyvenv.cfg", "home = /usr/bin\n")
+    installed.write(f".venv/{name}", text.format(root=installed.root))
+    said = r"\.venv imports your own checkout"
+    with workspace_of(installed) as workspace, pytest.raises(UsageError, match=said) as refused:
+        workspace.carry(".venv")
+    assert "workspace.setup" in (refused.value.hint or "")
+
+
+def test_an_environment_of_its_own_is_carried(installed: Operator) -> None:
+    packages = ".venv/lib/python3.11/site-packages"
+    installed.write(".venv/pyvenv.cfg", "home = /usr/bin\n")
+    installed.write(f"{packages}/own.pth", f"{installed.root}/{packages}/own\n/usr/lib/python3\n")
+    installed.write(
+        f"{packages}/a.dist-info/direct_url.json", '{"url": "https://example.org/a.whl"}'
+    )
+    installed.write(f"{packages}/b.dist-info/direct_url.json", "no json")
+    with workspace_of(installed) as workspace:
+        workspace.carry(".venv")
+        assert Path(workspace.path, packages, "own.pth").exists()
+
+
 def test_what_would_land_is_not_carried(installed: Operator) -> None:
     installed.write("notes.txt", "private\n")
     installed.write("a.txt", "edited\n")
@@ -849,7 +875,7 @@ def test_what_would_land_is_not_carried(installed: Operator) -> None:  # X-3
 def test_workspaces_lie_in_one_folder_of_their_project(
     operator: Operator, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # X-3a
-    settings = read_settings(operator.project, clock=SYSTEM_CLOCK)
+    settings = read_settings(operator.project, clock=Clock())
     root = Path(workspace_root(operator.project, settings))
     assert root.parent == home / ".cache/helix/workspaces"
     assert root.name.startswith("app-")
@@ -861,11 +887,11 @@ def test_workspaces_lie_in_one_folder_of_their_project(
     assert Path(workspace_root(other.project, settings)).name != root.name
 
     operator.write(".ddx/config.yaml", f"workspace:\n  root: {tmp_path / 'big disk'}\n")
-    settings = read_settings(operator.project, clock=SYSTEM_CLOCK)
+    settings = read_settings(operator.project, clock=Clock())
     assert Path(workspace_root(operator.project, settings)).parent == tmp_path / "big disk"
 
     operator.write(".ddx/config.yaml", f"workspace:\n  root: {operator.root}/work\n")
-    settings = read_settings(operator.project, clock=SYSTEM_CLOCK)
+    settings = read_settings(operator.project, clock=Clock())
     with pytest.raises(UsageError, match="inside the checkout"):
         workspace_root(operator.project, settings)
 

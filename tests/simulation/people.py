@@ -7,16 +7,17 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
 
+from tests.simulation.agent_fake import SHARED
 from tests.simulation.world import WatchedTracker, World
 
-from ddx.errors import DdxError
-from ddx.execution.claims import Claims
-from ddx.execution.model import Bead
-from ddx.project import Project
-from ddx.tracker.drafting import create
+from ddx.attempts.claims import AttemptClaims
+from ddx.base.errors import DdxError
+from ddx.project.project import Project
+from ddx.tracker.bead import Bead
+from ddx.tracker.edits import BeadPatch, create, update
 from ddx.tracker.lifecycle import (
+    BeadClosure,
     Claimant,
-    Ending,
     block,
     cancel,
     claim,
@@ -25,16 +26,19 @@ from ddx.tracker.lifecycle import (
     supersede,
     unclaim,
 )
-from ddx.tracker.model import Row, status_of
-from ddx.tracker.updating import Patch, update
-from helix.supervisor import controls
-from helix.supervisor.controls import Wish
+from ddx.tracker.row import Row, status_of
+from helix.run import journal as controls
+from helix.run.journal import ControlRequest
 
 if TYPE_CHECKING:
+    from ddx.tracker.changeset import ChangeSet
     from ddx.tracker.snapshot import Snapshot
-    from ddx.tracker.working import Changes
 
 MARA = "mara"
+DOCUMENTS = (
+    "docs/helix/01-frame/features/FEAT-001-a-cart.md",
+    "docs/helix/02-design/technical-designs/TD-001-sums.md",
+)
 
 
 class People:
@@ -47,14 +51,11 @@ class People:
         rng: Random,
         *,
         energy: int,
-        files: dict[str, str],
     ) -> None:
         self._project = project
         self._tracker = tracker
         self._rng = rng
         self.energy = energy
-        self.files = files
-        """What they wrote, as it must still be at the end."""
         self.terminate: Callable[[], None] = lambda: None
         self._held: dict[str, str] = {}
 
@@ -66,8 +67,9 @@ class People:
         deeds = (
             *([self._retitle, self._respecify, self._reprioritise, self._file, self._depend] * 2),
             *([self._edit_document, self._reopen, self._take, self._give_back] * 2),
+            *([self._edit_shared] * 2),
             *(self._close, self._cancel, self._supersede, self._block, self._move),
-            *(self._note, self._pause, self._stop, self._terminate),
+            *(self._note, self._pause, self._stop, self._terminate, self._stand_in_the_way),
         )
         try:
             self._rng.choice(deeds)(world)
@@ -76,9 +78,10 @@ class People:
 
     def act_while_waiting(self, world: World) -> None:
         """A run that watches or is paused goes on or ends by somebody's hand."""
-        controls.withdraw(self._project, Wish.PAUSE)
+        controls.withdraw(self._project, ControlRequest.PAUSE)
+        world.ledger.paused(False)
         if self.energy <= 0 or self._rng.random() < 0.2:
-            controls.ask(self._project, Wish.STOP, run=world.run)
+            controls.ask(self._project, ControlRequest.STOP, run=world.run)
         else:
             self.act(world)
 
@@ -93,33 +96,33 @@ class People:
     def _unfinished(self) -> Row:
         return self._some("open", "in_progress", "blocked")
 
-    def _do(self, bead_id: str, decide: Callable[[Snapshot, str], Changes], world: World) -> None:
+    def _do(self, bead_id: str, decide: Callable[[Snapshot, str], ChangeSet], world: World) -> None:
         self._tracker.change(decide)
         world.ledger.touched(bead_id)
 
-    def _patch(self, patch: Patch, world: World) -> None:
+    def _patch(self, patch: BeadPatch, world: World) -> None:
         bead_id = self._unfinished()["id"]
         self._do(
             bead_id, lambda snapshot, now: update(snapshot, bead_id, patch, now=now, by=MARA), world
         )
 
     def _retitle(self, world: World) -> None:
-        self._patch(Patch({"title": f"Title {self._rng.randrange(100)}"}), world)
+        self._patch(BeadPatch({"title": f"Title {self._rng.randrange(100)}"}), world)
 
     def _respecify(self, world: World) -> None:
-        self._patch(Patch({"spec-id": self._rng.choice(("FEAT-001", "TD-001"))}), world)
+        self._patch(BeadPatch({"spec-id": self._rng.choice(("FEAT-001", "TD-001"))}), world)
 
     def _reprioritise(self, world: World) -> None:
-        self._patch(Patch({"priority": self._rng.randrange(5)}), world)
+        self._patch(BeadPatch({"priority": self._rng.randrange(5)}), world)
 
     def _note(self, world: World) -> None:
-        self._patch(Patch({}, append_notes="look at this"), world)
+        self._patch(BeadPatch({}, append_notes="look at this"), world)
 
     def _depend(self, world: World) -> None:
-        self._patch(Patch({}, depends_on=(self._unfinished()["id"],)), world)
+        self._patch(BeadPatch({}, depends_on=(self._unfinished()["id"],)), world)
 
     def _move(self, world: World) -> None:
-        self._patch(Patch({}, parent=self._unfinished()["id"]), world)
+        self._patch(BeadPatch({}, parent=self._unfinished()["id"]), world)
 
     def _file(self, world: World) -> None:
         draft = {"title": "An idea", "verify": ["true"], "priority": self._rng.randrange(5)}
@@ -129,7 +132,7 @@ class People:
 
     def _close(self, world: World) -> None:
         bead_id = self._unfinished()["id"]
-        ending = Ending("by hand")
+        ending = BeadClosure("by hand")
         self._do(
             bead_id,
             lambda snapshot, now: close(snapshot, bead_id, ending, actor=MARA, now=now),
@@ -176,7 +179,7 @@ class People:
         row = self._some("open")
         bead_id = row["id"]
         if self._rng.random() < 0.5:
-            claims = Claims.planned(self._tracker, [Bead(bead_id, row)])
+            claims = AttemptClaims.planned(self._tracker, [Bead(bead_id, row)])
             claims.take()
             self._held[bead_id] = claims.tokens[bead_id]
             return
@@ -196,39 +199,47 @@ class People:
     # -- files and wishes ------------------------------------------------------------------------
 
     def _edit_document(self, world: World) -> None:
-        path = self._rng.choice(sorted(path for path in self.files if path.startswith("docs/")))
-        self.files[path] += f"\nSentence {self._rng.randrange(1000)}.\n"
-        write_file(self._project, path, self.files[path])
-        world.documents += 1
+        self._edit(world, self._rng.choice(DOCUMENTS))
         world.ledger.touched()
-        if self._rng.random() < 0.3:
-            world.uncommitted.add(path)
-        else:
-            world.uncommitted.discard(path)
+
+    def _edit_shared(self, world: World) -> None:
+        self._edit(world, SHARED)
+
+    def _edit(self, world: World, path: str) -> None:
+        """On from what is there; it is committed at once, or later, or never."""
+        if os.path.exists(self._project.ddx("state", "landing.json")):
+            return  # `git status` is not what it was: a person waits until it is
+        place = os.path.join(self._project.root, path)
+        with open(place, encoding="utf-8") as file:
+            text = file.read()
+        world.dirty[path] = f"{text}\nSentence {self._rng.randrange(1000)}.\n"
+        write_file(self._project, path, world.dirty[path])
+        if self._rng.random() < 0.7:
+            world.commit(path)
+
+    def _stand_in_the_way(self, world: World) -> None:
+        """A file of their own where an agent's would go; or it goes again."""
+        mine = [path for path in world.dirty if path.startswith("work/")]
+        if mine:
+            os.unlink(os.path.join(self._project.root, mine[0]))
+            del world.dirty[mine[0]]
+            return
+        path = f"work/{self._unfinished()['id']}"
+        if not os.path.exists(os.path.join(self._project.root, path)):
+            world.dirty[path] = "my own\n"
+            write_file(self._project, path, world.dirty[path])
 
     def _pause(self, world: World) -> None:
-        controls.ask(self._project, Wish.PAUSE, run=world.run)
+        controls.ask(self._project, ControlRequest.PAUSE, run=world.run)
+        world.ledger.paused(True)
 
     def _stop(self, world: World) -> None:
         if self._rng.random() < 0.3:
-            controls.ask(self._project, Wish.STOP, run=world.run)
+            controls.ask(self._project, ControlRequest.STOP, run=world.run)
 
     def _terminate(self, world: World) -> None:
         if self._rng.random() < 0.3:
             self.terminate()
-
-    def are_untouched(self) -> bool:
-        """Every file of theirs is as they left it, and nothing lies beside them but ours."""
-        found = {}
-        for folder, _, names in os.walk(self._project.root):
-            inside = os.path.relpath(folder, self._project.root)
-            if inside.split(os.sep)[0] in (".git", ".ddx", ".helix", ".helix-logs"):
-                continue
-            for name in names:
-                path = os.path.normpath(os.path.join(inside, name))
-                with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    found[path] = file.read()
-        return found == self.files
 
 
 def write_file(project: Project, path: str, text: str) -> None:

@@ -1,88 +1,36 @@
-"""A world in memory for the true loop: git, agents and other people, all by one seed."""
+"""A world for the true programs: git and agents are played, people act, machines die."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+import os
+import shutil
+import threading
+from collections.abc import Callable, Mapping
 from random import Random
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from tests.simulation.agent_fake import Agents
+from tests.simulation.baton import Baton, Crash
+from tests.simulation.git_fake import FakeGit
 from tests.simulation.ledger import Ledger, Violation
+from tests.simulation.programs import Programs
 
-from ddx.errors import ChangedFirst, Refused
-from ddx.execution.claims import Claims, Drifted
-from ddx.execution.model import (
-    CHARGED,
-    Check,
-    Facts,
-    Failed,
-    Happening,
-    Idle,
-    Landed,
-    NoChanges,
-    Outcome,
-    Preserved,
-    Status,
-)
-from ddx.execution.reconciling import Reconciled
-from ddx.execution.record import FOLDER, RESULT, new_attempt_id
-from ddx.execution.selecting import ReadyBeads
-from ddx.execution.settling import close_landed, release, settle
-from ddx.files import replace
-from ddx.harnesses.base import End, Reply, Usage
+from ddx.project.project import Project
 from ddx.testing import FakeClock
-from ddx.tracker.drafting import create
-from ddx.tracker.model import status_of
-from ddx.tracker.pending import PENDING, held_by_pending, read_pending, remove_pending
-from ddx.tracker.queue import ready_for_execution
-from ddx.tracker.store import Applied, Tracker
-from ddx.tracker.updating import Patch, update
-from ddx.values import changed
-from helix.actions.check import state_hash
-from helix.actions.model import Ended, Pass
-from helix.actions.upstream import SEEN, Upstream
-from helix.policy.follow_ups import MARK
-from helix.policy.model import Answer, Checked
-from helix.policy.review import Clean, Finding, Findings, Severity, Verdict
-from helix.policy.trailers import Unreadable
-from helix.supervisor.bench import Bench
-from helix.verification.measure import Measured
-from helix.work import ReviewOf, file_review
+from ddx.tracker.tracker import ChangeResult, Tracker
 
 if TYPE_CHECKING:
-    from ddx.execution.record import Record
-    from ddx.execution.work import Site
+    from ddx.attempts.record import AttemptEvent
+    from ddx.tracker.changeset import ChangeSet
     from ddx.tracker.snapshot import Snapshot
-    from ddx.tracker.working import Changes
-    from helix.actions.scope import Scope
-    from helix.desk import Desk
-    from helix.slider import Slider
-    from helix.work import BuildPolicy
 
-MOST_LOOKS = 600
-"""Of one run: no path through the loop is that long without people who bring new work."""
-
-_MERGED = Check("tests", "pytest -q", "verify", passed=True)
-_BROKEN = Check("tests", "pytest -q", "verify", passed=False, exit_code=1)
-_ENDINGS: tuple[tuple[Status, int], ...] = (
-    (Status.SUCCESS, 12),
-    (Status.CHECK_FAILED, 3),
-    (Status.NOTHING_DONE, 1),
-    (Status.ALREADY_SATISFIED, 1),
-    (Status.AGENT_FAILED, 1),
-    (Status.TIMEOUT, 1),
-    (Status.LAND_CONFLICT, 1),
-    (Status.AUTHORITY, 1),
-    (Status.OPERATOR_EDITS, 1),
-    (Status.HARNESS_FAULT, 1),
-)
-_KEPT = frozenset({Status.CHECK_FAILED, Status.LAND_CONFLICT, Status.AUTHORITY, Status.TIMEOUT})
-_DIFFSTAT = "\n 1 file, 3 insertions(+)"
-_TITLES = ("It leaks", "It is slow", "A case is missing", "The name is wrong")
-
-
-class Crash(BaseException):
-    """The process is gone, here and now."""
+MAIN = "refs/heads/main"
+MOST_BOUNDARIES = 4_000
+"""Of one run: no path through it is that long without people who bring new work."""
+HELD = ("lock", "events.jsonl")
+"""What a process holds open as long as it lives."""
+OURS = (".git", ".ddx", ".helix", ".helix-logs")
 
 
 class Endless(Violation):
@@ -97,22 +45,24 @@ class WatchedTracker(Tracker):
 
     def change(
         self,
-        decide: Callable[[Snapshot, str], Changes],
+        decide: Callable[[Snapshot, str], ChangeSet],
         *,
         expect: Mapping[str, str] | None = None,
-    ) -> Applied:
+    ) -> ChangeResult:
         if self.is_ours:
             self.world.boundary()
         before: dict[str, Any] = {}
 
-        def seen(snapshot: Snapshot, now: str) -> Changes:
+        def seen(snapshot: Snapshot, now: str) -> ChangeSet:
             changes = decide(snapshot, now)
             before.update({it: snapshot.row(it) for it in changes.put if it in snapshot})
             return changes
 
         applied = super().change(seen, expect=expect)
         everything = {row["id"]: row for row in self.snapshot().rows()}
-        self.world.ledger.wrote(applied.rows, before, everything=everything)
+        if self.is_ours:
+            self.world.learn_attempts()
+        self.world.ledger.wrote(applied.rows, before, everything=everything, ours=self.is_ours)
         if self.is_ours:
             self.world.boundary()
         return applied
@@ -124,73 +74,83 @@ class WorldClock(FakeClock):
     world: World
 
     def sleep(self, seconds: float) -> None:
+        self.slept_s.clear()
         super().sleep(seconds)
         self.world.while_waiting(seconds)
 
 
-class NoRecord:
-    """An attempt's record that keeps nothing."""
+class World:
+    """What the programs meet; `people` act at every boundary."""
 
-    def tell(self, kind: str, text: str = "", **facts: object) -> None:
-        pass
-
-
-class World(Bench):
-    """What the loop meets instead of git and agents; `people` act at every boundary."""
-
-    def __init__(self, rng: Random, clock: WorldClock, ledger: Ledger) -> None:
+    def __init__(self, rng: Random, clock: WorldClock, project: Project, ledger: Ledger) -> None:
         self.rng = rng
         self.clock = clock
+        self.project = project
         self.ledger = ledger
-        self.claims = Claims
+        self.git = FakeGit(lambda: clock.now_ns() // 10**9)
+        self.agents = Agents(self, rng)
+        self.baton = Baton(rng)
+        self.programs = Programs(self.git, agent=self.agents.play, boundary=self.boundary)
+        self.git.between_steps = self._step
+        self.git.on_move = self._moves
         self.people: Callable[[World], None] = lambda world: None
         self.people_while_waiting: Callable[[World], None] = lambda world: None
         self.crashes = 0
         """How many more there may be."""
-        self.restless = 0.2
+        self.restless = 0.02
         """How likely somebody acts at a boundary."""
-        self.mishaps = 0.02
-        """How likely a call is lost, to a limit or to an answer that nobody can read."""
-        self.ideas = 0.5
-        """How likely a pass files work."""
-        self.leftovers = 0.2
-        """How likely a build leaves work for later."""
-        self.answers: tuple[Answer, ...] = (Answer.STOP,)
-        self.skill: dict[str, float] = {}
-        """How likely an agent manages a bead; 0 is hopeless."""
-        self.uncommitted: set[str] = set()
-        self.documents = 0
-        """How often somebody has changed one."""
-        self.stop_asked: Callable[[], bool] = lambda: False
-        self._live: dict[str, tuple[Claims, Facts]] = {}
-        self._kept: dict[str, tuple[Claims, Facts]] = {}
-        self._looks = 0
+        self.dirty: dict[str, str] = {}
+        """What the operator has written and not committed, as it must still be."""
         self.run = ""
         """The name of the run that is under way."""
+        self.is_dead = False
+        self._boundaries = 0
         self._is_acting = False
+        self._home = os.path.dirname(project.root)
 
     # -- time and people -------------------------------------------------------------------------
 
     def run_begins(self) -> None:
-        self._looks = 0
+        self._boundaries = 0
         self.run = f"run {self.rng.getrandbits(32):08x}"
         self.ledger.run_begins()
 
     def boundary(self) -> None:
-        """Between any two steps of ours, others act; or it is over."""
+        """Between any two steps of ours others act, and other threads go on; or it is over."""
+        if self.is_dead:
+            raise Crash
         if self._is_acting:
             return
-        if self.crashes and self.rng.random() < 0.01:
-            self.crashes -= 1
-            raise Crash
-        if self.rng.random() < self.restless:
+        self.ledger.went_on(threading.get_ident())
+        self._boundaries += 1
+        if self._boundaries > MOST_BOUNDARIES:
+            raise Endless(f"{MOST_BOUNDARIES} steps, and the run goes on")
+        if self.crashes and self.rng.random() < 0.003:
+            self._crash()
+        if self.restless and self.rng.random() < self.restless:
             self._act(self.people)
+        if self.baton.others and self.rng.random() < 0.3:
+            self.baton.hand_on()
+        if self.is_dead:
+            raise Crash
+
+    def _step(self) -> None:
+        """Within one command of git: nobody else acts, but it may be over."""
+        if self.crashes and self.rng.random() < 0.02:
+            self._crash()
 
     def while_waiting(self, seconds: float) -> None:
-        if seconds >= 1.0:  # a look a second is what watching is
-            self._looks -= 1
-        if not self._is_acting and self.rng.random() < 0.02:
+        if self.is_dead:
+            raise Crash
+        if self._is_acting:
+            return
+        self._boundaries -= seconds >= 1.0  # a look a second is what watching is
+        if self.rng.random() < 0.02:
             self._act(self.people_while_waiting)
+        if self.baton.others:
+            self.baton.hand_on(to_others=True)
+        if self.is_dead:
+            raise Crash
 
     def _act(self, people: Callable[[World], None]) -> None:
         self._is_acting = True
@@ -199,294 +159,88 @@ class World(Bench):
         finally:
             self._is_acting = False
 
-    def _spend(self, site: Site, name: str) -> None:
-        """One call of an agent."""
-        usage = Usage(self.rng.randrange(1000), output=self.rng.randrange(100))
-        self.ledger.spent += usage.tokens
-        self.clock.advance(self.rng.randrange(1, 600))
-        now = self.clock.stamp()
-        site.on_event(Happening(now, name, "agent-started", "script"))
-        told = {"end": "completed", "code": 0, "seconds": 1.0, "usage": usage.as_row()}
-        site.on_event(Happening(now, name, "agent-ended", "", told))
-        self.boundary()
+    def hear(self, happening: AttemptEvent) -> None:
+        """What the run tells of itself."""
+        if happening.kind == "released" and "status" in happening.data:
+            self.ledger.released(happening.attempt, str(happening.data["status"]))
 
-    # -- the repository --------------------------------------------------------------------------
-
-    def edited(self, root: str) -> Collection[str]:
-        self._looks += 1
-        if self._looks > MOST_LOOKS:
-            raise Endless(f"{MOST_LOOKS} looks, and the run goes on")
-        return self.uncommitted
-
-    def head(self, root: str) -> str:
-        return "0" * 40
-
-    def _commit(self) -> str:
-        return f"{self.rng.getrandbits(160):040x}"
-
-    # -- attempts --------------------------------------------------------------------------------
-
-    def build(self, site: Site, policy: BuildPolicy) -> Outcome | Idle:
-        """As `work_one` does it: the true claims and the true settling around a played agent."""
-        self.boundary()
-        snapshot = site.tracker.snapshot()
-        around = changed(
-            site.tracker.surroundings(), held=held_by_pending(site.project.ddx(*PENDING))
-        )
-        free = {snapshot.columns.ids[n]: n for n in ready_for_execution(snapshot.columns, around)}
-        picked = policy.pick(())
-        if missing := [bead_id for bead_id in picked if bead_id not in free]:
-            raise Refused(f"{missing[0]} cannot be worked on: it is not ready")
-        beads = [ReadyBeads(snapshot, [free[bead_id]])[0] for bead_id in picked]
-        attempt = new_attempt_id(self.clock)
-        hear = policy.prepare(beads, attempt).on_reply or (lambda reply: None)
-        claims = self.claims.planned(site.tracker, beads)
-        facts = Facts(attempt, picked, "script", "", "0" * 40, "refs/heads/main")
-        self._live[attempt] = claims, facts
-        self.boundary()
-        self.ledger.selected(attempt, claims.tokens, {bead.id: bead.row for bead in beads})
-        try:
-            claims.take()
-        except (ChangedFirst, Refused, Drifted) as lost:
-            del self._live[attempt], self.ledger.attempts[attempt]
-            return Idle(lost.message, again=True)
-        outcome = settle(site, self._worked(site, claims, facts, hear), claims, _record())
-        self._ended(site, attempt)
-        if outcome.status in CHARGED:
-            self.ledger.charged(picked)
-        self.boundary()
-        return outcome
-
-    def _worked(
-        self, site: Site, claims: Claims, facts: Facts, hear: Callable[[Reply], None]
-    ) -> Outcome:
-        documents = self.documents
-        self._spend(site, facts.attempt)
-        status = self._status(facts.beads)
-        facts = changed(facts, reply=self._reply(facts.attempt, status))
-        hear(cast("Reply", facts.reply))
-        self.ledger.heard(facts.attempt)
-        if self.stop_asked():
-            return Failed(changed(facts, reason="interrupted"), Status.INTERRUPTED)
-        if status is Status.HARNESS_FAULT:
-            return Failed(changed(facts, reason="the harness failed"), status)
-        if status is Status.ALREADY_SATISFIED:
-            self.ledger.attempts[facts.attempt].is_proven = True
-            self.boundary()
-            return NoChanges(changed(facts, checks=(_MERGED,)), status)
-        if status is Status.NOTHING_DONE:
-            return NoChanges(changed(facts, reason="nothing was done"), status)
-        if status is Status.AGENT_FAILED:
-            return Failed(changed(facts, reason="the agent gave up"), status)
-        ref = f"refs/helix/{facts.attempt}"
-        made = changed(
-            facts,
-            result=self._commit(),
-            ref=ref,
-            paths=("a.py",),
-            diffstat=_DIFFSTAT,
-        )
-        if status in _KEPT:
-            return Preserved(changed(made, checks=(_BROKEN,), reason="a check failed"), status, ref)
-        proven = changed(made, checks=(_MERGED,))
-        self.boundary()
-        if claims.find_drift() or self.documents != documents:
-            return Preserved(changed(proven, reason="it drifted"), Status.DRIFT, ref)
-        if status is Status.OPERATOR_EDITS:
-            self._kept[facts.attempt] = Claims(site.tracker, claims.selected, {}), proven
-            return Preserved(proven, status, ref, is_pending=True)
-        return self._land(proven)
-
-    def _reply(self, attempt: str, status: Status) -> Reply:
-        text = ""
-        if self.rng.random() < self.leftovers:
-            row = {
-                "title": self.ledger.will_leave(attempt),
-                "acceptance": "`true` passes",
-                "blocks": self.rng.random() < 0.5,
-            }
-            text = f"It is done.\n{MARK} {json.dumps(row)}\n"
-        if status is Status.HARNESS_FAULT:
-            return Reply(End.RATE_LIMITED if self.rng.random() < 0.3 else End.CRASHED, text)
-        return Reply(End.COMPLETED, text)
-
-    def _ended(self, site: Site, attempt: str) -> None:
-        """As the record tells it: only what has a result has come to its end."""
-        replace(site.project.ddx(FOLDER, attempt, RESULT), (b'{"outcome": "ended"}\n',))
-        del self._live[attempt]
-
-    def _status(self, beads: Sequence[str]) -> Status:
-        if any(self.rng.random() > self.skill.get(it, 0.9) for it in beads):
-            return self.rng.choice((Status.CHECK_FAILED, Status.NOTHING_DONE, Status.AGENT_FAILED))
-        statuses, weights = zip(*_ENDINGS, strict=True)
-        return self.rng.choices(statuses, weights)[0]
-
-    def _land(self, facts: Facts) -> Landed:
-        truth = self.ledger.attempts[facts.attempt]
-        truth.commit, truth.is_proven = facts.result, True
-        self.boundary()
-        return Landed(facts, facts.result)
-
-    def reconcile(self, site: Site) -> Sequence[Reconciled]:
-        done: list[Reconciled] = []
-        for attempt, (claims, facts) in list(self._live.items()):
-            truth = self.ledger.attempts.get(attempt)
-            claims = self.claims(site.tracker, claims.selected, claims.tokens)
-            outcome: Outcome = Failed(facts, Status.INTERRUPTED)
-            if truth and truth.commit:
-                landed = changed(facts, result=truth.commit, checks=(_MERGED,))
-                outcome = close_landed(site, Landed(landed, truth.commit), claims, _record())
-            else:
-                for bead_id in facts.beads:
-                    release(claims, bead_id, outcome)
-            self._ended(site, attempt)
-            done.append(Reconciled(attempt, outcome, 0))
-        return done
-
-    def landed(self, site: Site, attempt: str) -> Mapping[str, Any] | None:
-        truth = self.ledger.attempts.get(attempt)
-        if truth is None or not truth.commit or set(truth.selected) != truth.closed:
-            return None
-        return {"diffstat": _DIFFSTAT}
-
-    def land_waiting(self, site: Site) -> Sequence[Outcome]:
-        done: list[Outcome] = []
-        folder = site.project.ddx(*PENDING)
-        for item in read_pending(folder):
-            if self.rng.random() < 0.7:
-                continue
-            selected, facts = self._kept[item.attempt]
-            claims = self.claims(site.tracker, selected.selected, {})
-            snapshot = site.tracker.snapshot()
-            if claims.find_drift() or any(snapshot.status(it) != "open" for it in facts.beads):
-                remove_pending(folder, item.attempt)
-                continue
-            outcome = close_landed(site, self._land(facts), claims, _record())
-            remove_pending(folder, item.attempt)
-            done.append(outcome)
-        return done
-
-    def measure(
-        self, site: Site, slider: Slider, scope: str, *, beads: Sequence[str] = ()
-    ) -> Measured:
-        """Sometimes it cannot be done, and sometimes it files work."""
-        self.boundary()
-        if self.rng.random() < 0.1:
-            raise Refused("there is no room for a workspace")
-        created = (self._file(site),) if self.rng.random() < 0.2 else ()
-        self.boundary()
-        return Measured("", scope, "", "", not created, tuple(beads), (), (), created)
-
-    # -- passes ----------------------------------------------------------------------------------
-
-    def check(self, desk: Desk, scope: Scope, *, always_ask: bool) -> Checked | Unreadable:
-        state = state_hash(desk.site, scope)
-        if self.ledger.asked[state] and not always_ask:
-            raise Violation("check was asked twice about one state")
-        self.ledger.asked[state] += 1
-        self._call(desk, "check")
-        if self.rng.random() < self.mishaps:
-            return Unreadable("no trailer")
-        return Checked(state, self.rng.choice(self.answers), "as the script says")
-
-    def review_landed(self, desk: Desk, attempt: str) -> ReviewOf:
-        truth = self.ledger.attempts[attempt]
-        verdict = self._verdict(desk)
-        if not isinstance(verdict, Unreadable):
-            truth.is_reviewed = True
-        return file_review(desk, verdict, tuple(truth.selected))
-
-    def review_scope(self, desk: Desk, scope: str) -> Verdict:
-        return self._verdict(desk)
-
-    def review_failure(self, desk: Desk, outcome: Outcome) -> tuple[str, ...]:
-        self._call(desk, "review")
-        return ("it is not finished",)
-
-    def _verdict(self, desk: Desk) -> Verdict:
-        self._call(desk, "review")
-        said = self.rng.random()
-        if said < self.mishaps:
-            return Unreadable("no trailer")
-        if said > 0.25:
-            return Clean()
-        titles = self.rng.sample(_TITLES, self.rng.randint(1, 2))
-        grave = self.rng.choice((Severity.HIGH, Severity.MEDIUM, Severity.LOW))
-        return Findings(
-            tuple(Finding(grave, title, acceptance="`true` passes") for title in titles)
-        )
-
-    def align(self, desk: Desk, scope: str) -> Pass:
-        return self._documents(desk, "align")
-
-    def design(self, desk: Desk, scope: str) -> Pass:
-        return self._documents(desk, "design")
-
-    def evolve(self, desk: Desk, requirement: str, *, artifact: str) -> Pass:
-        return self._documents(desk, "evolve")
-
-    def _documents(self, desk: Desk, name: str) -> Pass:
-        self._call(desk, name)
-        said = self.rng.random()
-        if said < 0.05:
-            raise Refused(f"the bead of {name} is held elsewhere")
-        if said < 0.1:
-            return Pass(name, Ended.GUIDANCE, "GUIDANCE_NEEDED", "what is meant?")
-        if self.rng.random() > self.ideas:
-            return Pass(name, Ended.DONE, "COMPLETE")
-        return Pass(
-            name, Ended.DONE, "COMPLETE", has_changed=True, created=(self._file(desk.site),)
-        )
-
-    def polish(self, desk: Desk, scope: str, beads: Sequence[str]) -> Pass:
-        self._call(desk, "polish")
-        said = self.rng.random()
-        if said < 0.2:
-            return Pass("polish", Ended.FAILED, reason="the agent gave up")
-        if self.rng.random() < self.ideas / 5:
-            return Pass(
-                "polish",
-                Ended.DONE,
-                "CONVERGED",
-                has_changed=True,
-                created=(self._file(desk.site),),
-            )
-        has_changed = [self._looked_at(desk.site, bead_id) for bead_id in beads]
-        return Pass("polish", Ended.DONE, "CONVERGED", has_changed=any(has_changed))
-
-    def _looked_at(self, site: Site, bead_id: str) -> bool:
-        """A converged polish writes down which documents it saw (S-3)."""
-        from ddx.graph.cache import load_graph
-
-        graph = load_graph(site.project, site.settings.document_roots, clock=self.clock)
-        row = site.tracker.snapshot().find(bead_id)
-        if row is None or status_of(row) not in ("open", "blocked"):
-            return False
-        patch = Patch({SEEN: Upstream(graph).hashes(row)})
-        self.ledger.touched(bead_id)
-        applied = site.tracker.change(
-            lambda snapshot, now: update(snapshot, bead_id, patch, now=now, by="helix")
-        )
-        return bool(applied.rows)
-
-    def _file(self, site: Site) -> str:
-        draft = {"title": "More work", "verify": ["true"], "priority": self.rng.randrange(4)}
-        applied = site.tracker.change(
-            lambda snapshot, now: create(
-                snapshot, [draft], now=now, by="helix", draw_id=self.draw_id
-            )
-        )
-        (bead_id,) = applied.created
-        return bead_id
+    def learn_attempts(self) -> None:
+        """The attempts that were begun, as their records say it before anything is claimed."""
+        folder = self.project.ddx("executions")
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+            if name[:1].isdigit() and name not in self.ledger.attempts:
+                with open(os.path.join(folder, name, "intent.json"), encoding="utf-8") as file:
+                    self.ledger.begun(name, json.load(file))
 
     def draw_id(self) -> str:
         return f"app-{self.rng.getrandbits(32):08x}"
 
-    def _call(self, desk: Desk, action: str) -> None:
-        self._spend(desk.site, f"{action}-{self.rng.getrandbits(32):08x}")
-        fault = self.rng.random() < self.mishaps
-        desk.on_call(action, Reply(End.RATE_LIMITED if fault else End.COMPLETED))
+    # -- the end of a process --------------------------------------------------------------------
 
+    def _crash(self) -> None:
+        """All files are out of reach at once, as they are now: nobody can tidy up after us."""
+        self.crashes -= 1
+        self.is_dead = True
+        os.rename(self._home, f"{self._home}.dead")
+        raise Crash
 
-def _record() -> Record:
-    return cast("Record", NoRecord())
+    def revive(self) -> None:
+        """The machine is started again; what the kernel would have closed is closed."""
+        for fd in os.listdir("/proc/self/fd"):
+            try:
+                place = os.readlink(f"/proc/self/fd/{fd}")
+                if place.startswith(f"{self._home}.") and place.endswith(HELD):
+                    os.close(int(fd))
+            except OSError:
+                continue
+        shutil.rmtree(self._home, ignore_errors=True)
+        os.rename(f"{self._home}.dead", self._home)
+        self.is_dead = False
+        lock = os.path.join(self.project.root, ".git", "index.lock")
+        if os.path.exists(lock) and self.rng.random() < 0.7:
+            os.unlink(lock)  # a person does as they are told
+
+    # -- the repository --------------------------------------------------------------------------
+
+    @property
+    def main(self) -> str:
+        return self.git.repositories[self.project.root].refs[MAIN]
+
+    def commit(self, path: str) -> None:
+        """The operator commits one file."""
+        argv = ("git", "-C", self.project.root)
+        for words in (("add", "--", path), ("commit", "--quiet", "--only", "-m", path, "--", path)):
+            done = self.git.run((*argv, *words), {}, b"")
+            if not done.ok:
+                raise AssertionError(done.complaint)
+        self.dirty.pop(path, None)
+
+    def _moves(self, ref: str, old: str, new: str) -> None:
+        if ref != MAIN or not old:
+            return
+        store = self.git.store
+        if old not in store.ancestors(new):
+            raise Violation(f"{ref} was rewritten: {new} does not hold {old}")
+        before, after = store.files(old), store.files(new)
+        changed = [path for path in store.differing(before, after) if path in before]
+        if any(path.startswith("docs/") for path in changed):
+            self.ledger.touched()  # what governs a bead says something else
+
+    def require_untouched(self) -> None:
+        """The checkout is the branch, with the operator's own edits and nothing else."""
+        store = self.git.store
+        wanted = {
+            path: store.blobs[blob].decode() for path, (_, blob) in store.files(self.main).items()
+        } | self.dirty
+        found = {}
+        for folder, folders, names in os.walk(self.project.root):
+            inside = os.path.relpath(folder, self.project.root)
+            if inside == ".":
+                folders[:] = [name for name in folders if name not in OURS]
+            for name in names:
+                path = os.path.normpath(os.path.join(inside, name))
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    found[path] = file.read()
+        if found != wanted:
+            strange = sorted(it for it in {*found, *wanted} if found.get(it) != wanted.get(it))
+            raise Violation(f"a file is not what the operator left, or the branch has: {strange}")

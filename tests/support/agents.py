@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 import uuid
@@ -18,11 +19,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from tests.support.model_server import ModelServer
 from tests.support.tracker import wait_for
 
+from ddx.agents.process_tree import marked
 from ddx.testing import make_repo
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".agents/node_modules/.bin"
@@ -161,17 +162,17 @@ CODEX = Agent(
     "codex",
     "scripts/agents",
     _settle_codex,
-    ("exec", "--json", "--ephemeral"),
-    ("--sandbox", "danger-full-access"),
-    _codex_flags,
+    command=("exec", "--json", "--ephemeral"),
+    freedom=("--sandbox", "danger-full-access"),
+    harness_flags=_codex_flags,
 )
 GEMINI = Agent(
     "gemini",
     "scripts/agents --all",
     _settle_gemini,
-    ("--skip-trust", "--output-format", "stream-json"),
-    ("--approval-mode", "yolo"),
-    lambda url: ("--model", GEMINI_MODEL),
+    command=("--skip-trust", "--output-format", "stream-json"),
+    freedom=("--approval-mode", "yolo"),
+    harness_flags=lambda url: ("--model", GEMINI_MODEL),
 )
 OPENCODE = Agent(
     "opencode",
@@ -276,22 +277,20 @@ class Stage:
 
         def are_gone() -> bool:
             found = self._found()
-            for process in found:
-                with suppress(psutil.NoSuchProcess):
-                    process.kill()
+            for pid in found:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             return not found
 
         wait_for(are_gone, limit_s=GONE_AFTER_S)
 
-    def _found(self) -> dict[psutil.Process, Running]:
+    def _found(self) -> dict[int, Running]:
         """A process that is not ours to see, or that goes while we look, is not there."""
         found = {}
-        for process in psutil.process_iter():
-            with suppress(psutil.Error, ProcessLookupError):
-                is_alive = process.status() != psutil.STATUS_ZOMBIE
-                if is_alive and process.environ().get(MARK) == self.mark:
-                    argv, session = process.cmdline(), os.getsid(process.pid)
-                    found[process] = Running(tuple(argv), session)
+        for pid in marked(f"{MARK}={self.mark}"):
+            with suppress(OSError):
+                argv = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+                found[pid] = Running(tuple(map(os.fsdecode, argv)), os.getsid(pid))
         return found
 
 

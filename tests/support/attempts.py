@@ -8,8 +8,9 @@ from subprocess import Popen
 from typing import Any
 
 from tests.support.background import begin
-from tests.support.tracker import DDX, Done, Repository, bead, make_repository
+from tests.support.tracker import DDX, ROOT, Done, Repository, bead, make_repository
 
+HELIX = ROOT / "bin/helix"
 GREET = "write hello.txt hello\nsay done\nusage 100 20 0.01\n"
 MARK = b"DDX_ATTEMPT_ID="
 
@@ -35,6 +36,10 @@ class Workshop(Repository):
     def agent(self, *words: str, code: int | None = 0, **variables: str) -> Done:
         """`ddx agent WORDS`, which must end with `code`, whatever it is if None."""
         return self.run(str(DDX), "agent", *words, code=code, **variables)
+
+    def helix(self, *words: str, code: int | None = 0, **variables: str) -> Done:
+        """`helix WORDS`, which must end with `code`, whatever it is if None."""
+        return self.run(str(HELIX), *words, code=code, **variables)
 
     def loop(self, *words: str, code: int | None = 0, **variables: str) -> Done:
         """`ddx agent execute-loop --harness script WORDS --json`."""

@@ -8,15 +8,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ddx.instants import sort_key
-from ddx.project import Project
+from ddx.base.instants import sort_key
+from ddx.project.project import Project
 from ddx.testing import FakeClock
-from ddx.tracker.codec import encode
 from ddx.tracker.columns import Columns
-from ddx.tracker.index import build
-from ddx.tracker.model import Row
-from ddx.tracker.queue import Blocker, Surroundings
-from ddx.tracker.store import Tracker
+from ddx.tracker.queue import Blocker, QueueContext
+from ddx.tracker.row import Row, encode
+from ddx.tracker.snapshot import build
+from ddx.tracker.tracker import Tracker
 
 NOW = "2026-01-02T03:04:05.000000Z"
 EARLIER = "2026-01-01T00:00:00Z"
@@ -61,8 +60,8 @@ def surroundings(
     archived: Mapping[str, str] | None = None,
     has_default_checks: bool = False,
     held: Mapping[str, Blocker] | None = None,
-) -> Surroundings:
-    return Surroundings(
+) -> QueueContext:
+    return QueueContext(
         now=sort_key(now),
         archived=lambda bead_id: (archived or {}).get(bead_id, ""),
         has_default_checks=has_default_checks,

@@ -22,6 +22,17 @@ def main():
     return 7
 """
 
+STUB_PROGRAM = """
+import sys
+
+class PROGRAM:
+    @staticmethod
+    def start():
+        from helix.cli.main import main
+
+        sys.exit(main())
+"""
+
 PRETEND_UV = """#!/bin/sh
 echo "$*" >>"$UV_CALLS"
 if [ -n "$UV_KILLS_SET_UP" ]; then kill -9 "$PPID"; fi
@@ -41,14 +52,15 @@ class Checkout:
         for name in ("bin", "scripts", "lib"):
             shutil.copytree(ROOT / name, self.root / name, symlinks=True)
         shutil.copy(ROOT / "pyproject.toml", self.root)
-        for package, command in (("ddx", "fast.py"), ("helix", "main.py")):
+        for package in ("ddx", "helix"):
             source = self.root / "src" / package
             (source / "cli").mkdir(parents=True)
             shutil.copy(ROOT / "src" / package / "__main__.py", source)
-            (source / "cli" / command).write_text(STUB_COMMAND)
+            (source / "cli" / "main.py").write_text(STUB_COMMAND)
+            (source / "cli" / "registry.py").write_text(STUB_PROGRAM)
         console = self.root / "src" / "ddx" / "console"
         console.mkdir()
-        (console / "guard.py").write_text("import sys\n\nleave = sys.exit\n")
+        (console / "__init__.py").write_text("import sys\n\nleave = sys.exit\n")
         self.tools.mkdir()
         (self.tools / "python3").symlink_to(Path(sys.executable).resolve())
         (self.tools / "uv").write_text(PRETEND_UV)

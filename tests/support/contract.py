@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 import ddx.cli.registry
 import helix.cli.registry
-from ddx.console.spec import Command
+from ddx.console.command import Command
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "docs" / "reference" / "schemas"
 
 ALL_COMMANDS: dict[str, Command] = {
-    f"{program} {path}": registry.load(path)
+    f"{program} {path}": registry.PROGRAM.load(path)
     for program, registry in (("ddx", ddx.cli.registry), ("helix", helix.cli.registry))
     for path in registry.COMMANDS
 }
@@ -32,7 +32,7 @@ def command_of(line: list[str]) -> str:
     raise KeyError(" ".join(line))
 
 
-class Repository:
+class EmptyRepository:
     """A git repository of a person who has never used us, and our programs started in it."""
 
     def __init__(self, folder: Path) -> None:

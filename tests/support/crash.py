@@ -281,7 +281,7 @@ class Laboratory:
         return [Ended(**each) for each in json.loads(record.read_text())]
 
     def _ddx(self, words: list[str], *, counted: bool = False) -> int:
-        from ddx.cli.fast import main
+        from ddx.cli.main import main
 
         for fd, path in ((1, self._said), (2, self._said.with_suffix(".err"))):
             opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -312,7 +312,17 @@ class Laboratory:
         ddx = self._project / ".ddx"
         kept = [file.read_text() for file in (*ddx.glob("state/beads.*"), *ddx.glob("backups/*"))]
         leftovers = [file.name for file in ddx.rglob("*.tmp-*")]
-        return Accident(step, how, call, ended, files, afterwards, self._files(), kept, leftovers)
+        return Accident(
+            step,
+            how,
+            call,
+            ended=ended,
+            files=files,
+            afterwards=afterwards,
+            files_afterwards=self._files(),
+            kept_afterwards=kept,
+            leftovers=leftovers,
+        )
 
     def _files(self) -> dict[str, str]:
         """What is for git to keep."""
@@ -346,10 +356,10 @@ def main() -> None:
     time.time_ns = lambda: now
     os.urandom = lambda size: bytes(range(size))
     sys.path.insert(0, str(SOURCE))
-    from ddx.cli.registry import load
+    from ddx.cli.registry import PROGRAM
 
     for words in (experiment.change, experiment.warm_up, *experiment.afterwards):
-        load(f"bead {words[0]}")
+        PROGRAM.load(f"bead {words[0]}")
     laboratory = Laboratory(Path(sys.argv[1]), experiment)
     results = os.fdopen(os.dup(1), "w")
     accidents = {"kill": laboratory.kill, "cross": laboratory.cross}[sys.argv[2]]

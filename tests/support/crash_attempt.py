@@ -345,10 +345,10 @@ def _furnish(folder: Path, scene: Scene) -> Workshop:
 
 
 def _run(words: list[str]) -> int:
-    from ddx.cli.fast import main
-    from ddx.cli.place import here
-    from ddx.execution.reconciling import reconcile
-    from ddx.execution.work import open_site
+    from ddx.attempts.recovery import reconcile
+    from ddx.attempts.work import open_site
+    from ddx.cli.context import here
+    from ddx.cli.main import main
 
     if tuple(words) != RECONCILE:
         return main(words)
@@ -410,9 +410,7 @@ def _play(folder: Path, words: list[str]) -> Iterator[Accident]:
 
 
 def main() -> None:
-    import ddx.cli.agent.drain_session
-    import ddx.cli.agent.execute_loop
-    import ddx.harnesses.script  # noqa: F401
+    import ddx.agents.script  # noqa: F401
 
     results = os.fdopen(os.dup(1), "w")
     place = MEMORY if os.access(MEMORY, os.W_OK) else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ddx.graph.assemble import assemble
-from ddx.graph.graph import Graph
-from ddx.graph.model import Finding
-from ddx.graph.parse import parse
-from ddx.graph.tags import read_tags
+from ddx.base.findings import Finding
+from ddx.documents.assembly import assemble
+from ddx.documents.graph import Graph
+from ddx.documents.parser import parse
+from ddx.documents.scan import SourceFile
 
 FRAME, DESIGN, TEST = "docs/helix/01-frame", "docs/helix/02-design", "docs/helix/03-test"
 AT = "@"
@@ -33,7 +33,9 @@ def graph_of_files(files: Mapping[str, str | bytes]) -> Graph:
         path: text.encode() if isinstance(text, str) else text for path, text in files.items()
     }
     documents = [parse(path, text) for path, text in contents.items() if path.endswith(".md")]
-    others = [read_tags(path, text) for path, text in contents.items() if not path.endswith(".md")]
+    others = [
+        SourceFile.tagged(path, text) for path, text in contents.items() if not path.endswith(".md")
+    ]
     return assemble(documents, others)
 
 
@@ -50,7 +52,7 @@ def edges_of(graph: Graph) -> set[tuple[str, str]]:
 def places(graph: Graph, kind: str = "") -> list[tuple[str, str, int]]:
     """Kind, path and line of the findings; one kind, or all."""
     found: tuple[Finding, ...] = graph.findings()
-    return [(item.kind, item.path, item.line) for item in found if kind in ("", item.kind)]
+    return [(item.kind, item.where, item.line) for item in found if kind in ("", item.kind)]
 
 
 def _page(text: str) -> str:

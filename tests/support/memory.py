@@ -8,18 +8,25 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from ddx.masking import Masker
+from ddx.base.masking import Masker
 from ddx.testing import FakeClock
-from helix.memory.embedders.base import Absent, Calibration
-from helix.memory.model import Draft, Kind, Memory, identity
+from helix.memory.embedders import Calibration, NoEmbedder
+from helix.memory.model import Memory, MemoryDraft, MemoryKind, identity
+from helix.memory.storage import (
+    MemoryAdded,
+    MemoryMerged,
+    MemoryRejected,
+    StoreContext,
+    StoreOutcome,
+    store_memory,
+)
 from helix.memory.store import MemoryStore
-from helix.memory.storing import Added, Merged, Rejected, Stored, Wits, store_memory
 
 if TYPE_CHECKING:
-    from helix.memory.embedders.base import Vectors
+    from helix.memory.embedders import Vectors
 
 NOW = "2026-03-01T12:00:00.000000Z"
-OFF = Absent("switched off", is_chosen=True)
+OFF = NoEmbedder("switched off", is_chosen=True)
 MASKER = Masker({"API_TOKEN": "s3cr3t-value-of-ann"})
 GARDEN = {
     "cat": "pet",
@@ -53,11 +60,11 @@ class WordEmbedder:
 class Bench:
     """One database and what storing takes; `keep` stores in one line."""
 
-    def __init__(self, folder: Path, embedder: WordEmbedder | Absent = OFF) -> None:
+    def __init__(self, folder: Path, embedder: WordEmbedder | NoEmbedder = OFF) -> None:
         self.clock = FakeClock()
         self.path = str(folder / "helix.db")
         self.store = MemoryStore(self.path)
-        self.wits = Wits(embedder, MASKER)
+        self.wits = StoreContext(embedder, MASKER)
 
     def __enter__(self) -> Bench:
         self.store.__enter__()
@@ -70,14 +77,18 @@ class Bench:
     def now(self) -> str:
         return self.clock.stamp()
 
-    def offer(self, trigger: str, resolution: str = "Do it so", type: str = "failure") -> Stored:
-        return store_memory(self.store, Draft(type, trigger, resolution), self.wits, now=self.now)
+    def offer(
+        self, trigger: str, resolution: str = "Do it so", type: str = "failure"
+    ) -> StoreOutcome:
+        return store_memory(
+            self.store, MemoryDraft(type, trigger, resolution), self.wits, now=self.now
+        )
 
     def keep(self, trigger: str, resolution: str = "Do it so", type: str = "failure") -> str:
         match self.offer(trigger, resolution, type):
-            case Added(memory=memory) | Merged(memory=memory):
+            case MemoryAdded(memory=memory) | MemoryMerged(memory=memory):
                 return memory.name
-            case Rejected(reason=reason):
+            case MemoryRejected(reason=reason):
                 raise AssertionError(reason)
 
     def memory(self, name: str) -> Memory:
@@ -94,5 +105,5 @@ class Bench:
 
 
 def a_memory(name: str = "m", **fields: object) -> Memory:
-    plain = {"type": Kind.FAILURE, "trigger": "something happens", "resolution": "do it so"}
+    plain = {"type": MemoryKind.FAILURE, "trigger": "something happens", "resolution": "do it so"}
     return Memory(id=1, name=name, **{**plain, "created_at": NOW, **fields})  # type: ignore[arg-type]

@@ -9,10 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tests.support.background import begin
-from tests.support.runs import CLEAN_REVIEW, HELIX, Floor, make_floor, task
+from tests.support.runs import CLEAN_REVIEW, HELIX, RunScene, make_run_scene, task
 from tests.support.tracker import Done, Row
 
-from helix.objective.states import Event
+from helix.objective.model import Event
 
 EXPLORATION = {"objective": "x", "targets": {"files": ["a.py"], "details": []}}
 PLAN = {
@@ -86,16 +86,12 @@ OBSERVATION = {
 }
 
 
-class Yard(Floor):
-    """A floor whose agent, `stub`, explores, plans, builds, reviews and observes."""
+class ObjectiveScene(RunScene):
+    """A run scene whose agent, `stub`, explores, plans, builds, reviews and observes."""
 
     def says(self, agent: str, *answers: Any) -> None:
         """What an agent answers, call by call: JSON after its mark, or words."""
         self.plays(agent, *(f"cat <<'END'\n{_spoken(agent, it)}\nEND\n" for it in answers))
-
-    def plays(self, agent: str, *scripts: str) -> None:
-        for number, script in enumerate(scripts, 1):
-            (self.stage / f"{agent}-{number}").write_text(f"{script}\n")
 
     def plan(self, *tasks: Row) -> None:
         """What the planner plans, at every call."""
@@ -136,10 +132,10 @@ def _spoken(agent: str, answer: Any) -> str:
     return answer if isinstance(answer, str) else f"{marks[agent]}: {json.dumps(answer)}"
 
 
-def make_yard(folder: Path, *rows: Row, **settings: Any) -> Yard:
+def make_objective_scene(folder: Path, *rows: Row, **settings: Any) -> ObjectiveScene:
     """A shop with some code; everybody answers sensibly, and the plan has one task."""
-    floor = make_floor(folder, *(rows or (task("app-1", status="closed"),)), **settings)
-    yard = Yard(floor.root, home=floor.home)
+    floor = make_run_scene(folder, *(rows or (task("app-1", status="closed"),)), **settings)
+    yard = ObjectiveScene(floor.root, home=floor.home)
     (yard.stage / "agent").write_text(_AGENT.format(stage=yard.stage))
     for path in ("src/shop/cart.py", "src/shop/main.py", "src/models/price.py"):
         (yard.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -168,11 +164,11 @@ def step(seq: str, *waits: str, **more: Any) -> Row:
 # -- what has become of one -----------------------------------------------------------------
 
 
-def statuses(yard: Yard) -> dict[str, str]:
+def statuses(yard: ObjectiveScene) -> dict[str, str]:
     return {title: row["status"] for title, row in yard.tasks().items()}
 
 
-def ended(yard: Yard) -> dict[str, str]:
+def ended(yard: ObjectiveScene) -> dict[str, str]:
     """How each task ended, by its number, as the log tells it."""
     names = {
         bead: seq
@@ -187,9 +183,9 @@ def ended(yard: Yard) -> dict[str, str]:
     }
 
 
-def stalled(folder: Path) -> Yard:
+def stalled(folder: Path) -> ObjectiveScene:
     """One that stopped: 001 failed twice and is blocked, 002 waits for it, 003 is done."""
-    yard = make_yard(folder)
+    yard = make_objective_scene(folder)
     yard.plan(step("001"), step("002", "001"), step("003"))
     yard.builds("001", "echo I cannot\nexit 1")
     stopped = yard.objective(TEXT, "--max-attempts", "2", code=4)

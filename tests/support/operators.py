@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from ddx.clock import Clock
-from ddx.execution.landing import Candidate, Settled, Target, fix_target, land
-from ddx.execution.model import Check, Proof
-from ddx.execution.reserved import Reserved, reserve
-from ddx.execution.workspace import Workspace
-from ddx.git.commits import Snapshot, commit_tree, make_tree, message_for
-from ddx.project import Project
+from ddx.attempts.commit import ReservedPaths, reserve
+from ddx.attempts.context import LandingTarget, fix_target
+from ddx.attempts.landing import LandingCandidate, LandingOutcome, land
+from ddx.attempts.workspace import Workspace
+from ddx.base.clock import Clock
+from ddx.git.commits import FilesSnapshot, commit_tree, make_tree, message_for
+from ddx.project.project import Project
+from ddx.proof.evidence import Check, Proof
 from ddx.testing import FakeClock
 
 PASSED = Check("unit", "true", "verify", passed=True)
@@ -121,11 +122,11 @@ class Attempt:
     """An attempt that was made by hand instead of by an agent."""
 
     operator: Operator
-    target: Target
+    target: LandingTarget
     commit: str
     base: str
     message: str
-    reserved: Reserved = field(default_factory=Reserved)
+    reserved: ReservedPaths = field(default_factory=ReservedPaths)
     proven: list[str] = field(default_factory=list)
 
     def land(
@@ -136,13 +137,19 @@ class Attempt:
         clock: Clock | None = None,
         turn_patience_s: float = 60.0,
         is_proven: bool = True,
-    ) -> Settled:
+    ) -> LandingOutcome:
         def prove(commit: str) -> Proof:
             self.proven.append(commit)
             return Proof(commit, (proof,))
 
-        candidate = Candidate(
-            self.commit, self.base, self.message, self.reserved, prove, still_valid, is_proven
+        candidate = LandingCandidate(
+            commit=self.commit,
+            base=self.base,
+            message=self.message,
+            reserved=self.reserved,
+            prove=prove,
+            still_valid=still_valid,
+            is_proven=is_proven,
         )
         return land(
             self.operator.project,
@@ -173,7 +180,7 @@ def workspace_of(
     assert said == []
 
 
-def snapshot(workspace: Workspace, *named: str) -> Snapshot:
+def snapshot(workspace: Workspace, *named: str) -> FilesSnapshot:
     record = Path(workspace.work.index).parent
     may_land = reserve(workspace.work.repository.prefix, named).may_land
     return make_tree(workspace.work, may_land=may_land, aside=str(record / "aside"))

@@ -8,9 +8,8 @@ from typing import Any
 
 from tests.support.attempts import Workshop
 from tests.support.documents import AT
-from tests.support.tracker import ROOT, Done, Row, make_repository
+from tests.support.tracker import Row, make_repository
 
-HELIX = ROOT / "bin/helix"
 PRD = """\
 ---
 ddx:
@@ -38,16 +37,12 @@ harnesses:
 """
 
 
-class Office(Workshop):
+class DocumentScene(Workshop):
     """A workshop whose only harness is a shell script outside of it."""
 
     @property
     def script(self) -> Path:
         return self.home / "agent.sh"
-
-    def helix(self, *words: str, code: int | None = 0, **variables: str) -> Done:
-        """`helix WORDS`, which must end with `code`, whatever it is if None."""
-        return self.run(str(HELIX), *words, code=code, **variables)
 
     def answers(self, *lines: str) -> None:
         """What the agent does from now on; it leaves its action in a file beside its script."""
@@ -63,11 +58,6 @@ class Office(Workshop):
         found: dict[str, Any] = self.helix(*words, "--json", code=code).json
         return found
 
-    def put(self, path: str, text: str) -> None:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-
     def supervisory(self, action: str) -> list[Row]:
         label = f"action:{action}"
         return [row for row in self.rows().values() if label in row.get("labels", ())]
@@ -77,10 +67,10 @@ class Office(Workshop):
         return self.git("ls-tree", "-r", "--name-only", "HEAD", "docs").out.split()
 
 
-def make_office(folder: Path, *, below: str = "") -> Office:
+def make_document_scene(folder: Path, *, below: str = "") -> DocumentScene:
     """`below` puts the project into a folder of its repository."""
     plain = make_repository(folder)
-    office = Office(plain.root / below, home=plain.home)
+    office = DocumentScene(plain.root / below, home=plain.home)
     if below:
         office.root.mkdir()
         plain.git("mv", ".ddx", below)

@@ -20,7 +20,7 @@ ACTOR = "mara"
 
 
 class Forbidden(Exception):
-    """`kind` is the name of an error in ddx.errors."""
+    """`kind` is the name of an error in ddx.base.errors."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
@@ -202,20 +202,20 @@ class PlainTracker:
 
     def claim(self, bead_id: str, owner: str, ticket: str) -> None:
         row = self.changeable(bead_id)
-        require(row["status"] != "in_progress", "ChangedFirst")
+        require(row["status"] != "in_progress", "ConcurrentChange")
         require(row["status"] == "open")
         held = {"owner": owner, "claim-id": ticket, "claimed-machine": "tower"}
         self.live[bead_id] = {**row, "status": "in_progress", **held}
 
     def unclaim(self, bead_id: str, ticket: str) -> None:
         row = self.changeable(bead_id)
-        require(not ticket or row.get("claim-id") == ticket, "ChangedFirst")
+        require(not ticket or row.get("claim-id") == ticket, "ConcurrentChange")
         if row["status"] == "in_progress":
             self.live[bead_id] = {**without(row, "owner", *CLAIM), "status": "open"}
 
     def close(self, bead_id: str, ticket: str, *, force: bool, cascade: bool) -> None:
         row = self.changeable(bead_id)
-        require(not ticket or row.get("claim-id") == ticket, "ChangedFirst")
+        require(not ticket or row.get("claim-id") == ticket, "ConcurrentChange")
         if row["status"] == "closed":
             return
         require(force or self.can_be_closed(bead_id))

@@ -8,8 +8,10 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.supervision import Bounds, Stopped, StopRequest, Supervised, marked, supervise
+from ddx.agents.harness import StopCause
+from ddx.agents.process_tree import marked
+from ddx.agents.supervision import Bounds, StopRequest, SupervisedExit, supervise
+from ddx.base.clock import Clock
 
 
 class Recorder:
@@ -19,7 +21,7 @@ class Recorder:
         self,
         *,
         on_output: Callable[[bytes], None] = lambda chunk: None,
-        say: Callable[[], Stopped | None] = lambda: None,
+        say: Callable[[], StopCause | None] = lambda: None,
     ) -> None:
         self.out = bytearray()
         self.err = bytearray()
@@ -32,7 +34,7 @@ class Recorder:
     def errors(self, chunk: bytes) -> None:
         self.err += chunk
 
-    def verdict(self) -> Stopped | None:
+    def verdict(self) -> StopCause | None:
         return self._say()
 
 
@@ -60,7 +62,7 @@ class Marked:
         watch: Recorder | None = None,
         env: dict[str, str] | None = None,
         **more: Any,
-    ) -> Supervised:
+    ) -> SupervisedExit:
         name, _, text = self.marker.partition("=")
         self.watch = watch or Recorder()
         return supervise(
@@ -69,12 +71,12 @@ class Marked:
             env={"PATH": os.environ["PATH"], name: text, **(env or {})},
             bounds=bounds or Bounds(wall_s=60, grace_s=0.3),
             watch=self.watch,
-            **{"clock": SYSTEM_CLOCK, **more},
+            **{"clock": Clock(), **more},
         )
 
     def stopped_when_up(
         self, command: str | Sequence[str], *, grace_s: float, times: int = 1, cwd: str = "/"
-    ) -> Supervised:
+    ) -> SupervisedExit:
         """A wish to stop, as often as `times` says, comes with the first word of the program."""
         stop = StopRequest()
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-import time
+import os
+import pty
+import shlex
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
-from tests.support.attempts import Workshop, make_workshop
+from tests.support.attempts import HELIX, Workshop, make_workshop
 from tests.support.background import begin
-from tests.support.tracker import ROOT, Done, bead, wait_for
-
-HELIX = ROOT / "bin/helix"
+from tests.support.tracker import DDX, SYSTEM_PATH, Done, bead, wait_for
 
 # Every call is noted; the n-th call of an action gets the n-th answer, and then the last one again.
 _AGENT = """\
@@ -28,24 +31,31 @@ if [ "$HELIX_ACTION" = build ]; then
 else
     n=$(grep -c "^$HELIX_ACTION " "$stage/calls")
     while [ ! -f "$stage/$HELIX_ACTION-$n" ] && [ "$n" -gt 1 ]; do n=$((n - 1)); done
-    cat "$stage/$HELIX_ACTION-$n"
+    . "$stage/$HELIX_ACTION-$n"
 fi
 echo '{{"usage": {{"input": 100, "output": 20, "cost_usd": 0.01}}}}'
 """
 CLEAN_REVIEW = "REVIEW_STATUS: CLEAN\nISSUES_COUNT: 0\n"
 
 
-class Floor(Workshop):
-    """A workshop with one agent, `stub`, whose stage lies outside of the repository."""
+class RunScene(Workshop):
+    """A workshop whose agents answer `helix run` from files in a stage outside the repository."""
 
     @property
     def stage(self) -> Path:
         return self.root.parent / "stage"
 
+    def variables(self, **changes: str) -> dict[str, str]:
+        return super().variables(**{"PATH": f"{self.stage / 'bin'}:{SYSTEM_PATH}", **changes})
+
     def answers(self, action: str, *texts: str) -> None:
-        """What the stub says to an action, call by call."""
-        for number, text in enumerate(texts, 1):
-            (self.stage / f"{action}-{number}").write_text(text)
+        """What the agent says to an action, call by call."""
+        self.plays(action, *(f"cat <<'END'\n{text}\nEND\n" for text in texts))
+
+    def plays(self, action: str, *scripts: str) -> None:
+        """What the agent does when it is asked for an action, call by call."""
+        for number, script in enumerate(scripts, 1):
+            (self.stage / f"{action}-{number}").write_text(f"{script}\n")
 
     def builds(self, bead_id: str, script: str) -> None:
         """What the stub does for a bead, instead of writing ID.txt."""
@@ -55,13 +65,11 @@ class Floor(Workshop):
         """What the stub was asked for, in order: `build app-1`, `check`."""
         path = self.stage / "calls"
         lines = path.read_text().splitlines() if path.exists() else []
-        return [line.strip() for line in lines if line.startswith(action)]
+        calls = [line.strip() for line in lines]
+        return [call for call in calls if not action or f"{call} ".startswith(f"{action} ")]
 
     def prompt(self, action: str) -> str:
         return (self.stage / f"prompt-{action}").read_text()
-
-    def helix(self, *words: str, code: int | None = 0, **variables: str) -> Done:
-        return self.run(str(HELIX), *words, code=code, **variables)
 
     def drain(self, *words: str, code: int | None = 0, **variables: str) -> Done:
         """`helix run WORDS`, without any wait after a failure."""
@@ -93,30 +101,76 @@ class Floor(Workshop):
             if path.is_file()
         }
 
-    def settled(self) -> dict[str, bytes]:
-        """The same beside a run that works, once nothing was written for a second."""
-        seen: list[dict[str, bytes]] = []
+    def second_terminal(self, *argv: str) -> str:
+        """A line of shell in which not the agent but the operator types something."""
+        return f"(cd {self.root} && env -u DDX_ATTEMPT_ID {shlex.join(argv)}) >&2"
 
-        def is_still() -> bool:
-            if seen:
-                time.sleep(1)
+    def bead(self, *words: str) -> str:
+        """The operator types `ddx bead WORDS`."""
+        return self.second_terminal(str(DDX), "bead", *words)
+
+    def argv(self, action: str) -> list[str]:
+        """How the agents were started for an action."""
+        path = self.stage / f"argv-{action}"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def used_tokens(self) -> int:
+        """What all calls together have told of themselves."""
+        return sum(1000 + 2 * n for n in range(1, len(self.calls()) + 1))
+
+    def statuses(self) -> dict[str, str]:
+        """Of the beads that are work; those of passes come and go."""
+        return {
+            bead_id: row["status"]
+            for bead_id, row in self.rows().items()
+            if not any(label.startswith("action:") for label in row.get("labels", ()))
+        }
+
+    def in_pty(self, *words: str, typed: str, after: str = "") -> Done:
+        """`helix WORDS` on a terminal where somebody types; what the screen showed is `out`.
+
+        `after`: only once that was shown, else at once.
+        """
+        pid, screen = pty.fork()
+        if pid == 0:
+            os.chdir(self.root)
+            os.execve(HELIX, [str(HELIX), *words], self.variables(HELIX_BACKOFF_SLEEP="0"))
+        shown = b""
+        is_typed = False
+        while True:
+            if not is_typed and after.encode() in shown:
+                os.write(screen, typed.encode())
+                is_typed = True
             try:
-                seen.append(self.everything())
-            except FileNotFoundError:  # replaced while we looked
-                seen.clear()
-            return len(seen) > 1 and seen[-1] == seen[-2]
-
-        wait_for(is_still)
-        return seen[-1]
+                piece = os.read(screen, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            shown += piece
+        os.close(screen)
+        _, status = os.waitpid(pid, 0)
+        return Done(os.waitstatus_to_exitcode(status), shown.decode(errors="replace"), "")
 
     def await_call(self, call: str) -> None:
         wait_for(lambda: call in self.calls())
 
 
-def make_floor(folder: Path, *rows: dict[str, Any], **settings: Any) -> Floor:
+@contextmanager
+def stopped(process: Popen[bytes]) -> Iterator[None]:
+    """A started process stands still, and so writes nothing, until the block is left."""
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
+
+
+def make_run_scene(folder: Path, *rows: dict[str, Any], **settings: Any) -> RunScene:
     """Beads are done by writing ID.txt; check says STOP, and reviews find nothing."""
     plain = make_workshop(folder, *(rows or (task("app-1"),)))
-    floor = Floor(plain.root, home=plain.home)
+    floor = RunScene(plain.root, home=plain.home)
     floor.stage.mkdir()
     agent = floor.stage / "agent"
     agent.write_text(_AGENT.format(stage=floor.stage))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import shlex
 from pathlib import Path
 from typing import Any
 
 from tests.support.passes import PRD
-from tests.support.runs import HELIX, Floor, make_floor
-from tests.support.tracker import DDX, SYSTEM_PATH, Done
+from tests.support.runs import RunScene, make_run_scene
 
 BUILDER, REVIEWER = "maker", "critic"
 PRD_PATH = "docs/helix/01-frame/prd.md"
@@ -39,79 +36,9 @@ fi
 """
 
 
-class Hall(Floor):
-    """A floor whose agents, `maker` and `critic`, are programs on PATH."""
-
-    def variables(self, **changes: str) -> dict[str, str]:
-        return super().variables(**{"PATH": f"{self.stage / 'bin'}:{SYSTEM_PATH}", **changes})
-
-    def answers(self, action: str, *texts: str) -> None:
-        """What the agent says to an action, call by call."""
-        self.plays(action, *(f"cat <<'END'\n{text}\nEND\n" for text in texts))
-
-    def plays(self, action: str, *scripts: str) -> None:
-        """What the agent does when it is asked for an action, call by call."""
-        for number, script in enumerate(scripts, 1):
-            (self.stage / f"{action}-{number}").write_text(f"{script}\n")
-
-    def second_terminal(self, *argv: str) -> str:
-        """A line of shell in which not the agent but the operator types something."""
-        return f"(cd {self.root} && env -u DDX_ATTEMPT_ID {shlex.join(argv)}) >&2"
-
-    def bead(self, *words: str) -> str:
-        """The operator types `ddx bead WORDS`."""
-        return self.second_terminal(str(DDX), "bead", *words)
-
-    def argv(self, action: str) -> list[str]:
-        """How the agents were started for an action."""
-        path = self.stage / f"argv-{action}"
-        return path.read_text().splitlines() if path.exists() else []
-
-    def used_tokens(self) -> int:
-        """What all calls together have told of themselves."""
-        return sum(1000 + 2 * n for n in range(1, len(self.calls()) + 1))
-
-    def statuses(self) -> dict[str, str]:
-        """Of the beads that are work; those of passes come and go."""
-        return {
-            bead_id: row["status"]
-            for bead_id, row in self.rows().items()
-            if not any(label.startswith("action:") for label in row.get("labels", ()))
-        }
-
-    def in_pty(self, *words: str, typed: str, after: str = "") -> Done:
-        """`helix WORDS` on a terminal where somebody types; what the screen showed is `out`.
-
-        `after`: only once that was shown, else at once.
-        """
-        import pty
-
-        pid, screen = pty.fork()
-        if pid == 0:
-            os.chdir(self.root)
-            os.execve(HELIX, [str(HELIX), *words], self.variables(HELIX_BACKOFF_SLEEP="0"))
-        shown = b""
-        is_typed = False
-        while True:
-            if not is_typed and after.encode() in shown:
-                os.write(screen, typed.encode())
-                is_typed = True
-            try:
-                piece = os.read(screen, 65536)
-            except OSError:  # the other end is closed
-                break
-            if not piece:
-                break
-            shown += piece
-        os.close(screen)
-        _, status = os.waitpid(pid, 0)
-        return Done(os.waitstatus_to_exitcode(status), shown.decode(errors="replace"), "")
-
-
-def make_hall(folder: Path, *rows: dict[str, Any], **settings: Any) -> Hall:
-    """As a floor is; `maker` builds as the only configured agent unless `settings` name another."""
-    floor = make_floor(folder, *rows, **{"agent": BUILDER, **settings})
-    hall = Hall(floor.root, home=floor.home)
+def make_run_scene_with_reviewer(folder: Path, *rows: dict[str, Any], **settings: Any) -> RunScene:
+    """`maker` builds and reviews unless `settings` name `critic`; both are programs on PATH."""
+    hall = make_run_scene(folder, *rows, **{"agent": BUILDER, **settings})
     programs = hall.stage / "bin"
     programs.mkdir()
     for name in (BUILDER, REVIEWER):

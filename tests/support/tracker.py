@@ -153,6 +153,12 @@ class Repository:
         os.utime(file, ns=(LONG_AGO_NS, LONG_AGO_NS))
         return content
 
+    def put(self, path: str, text: str) -> None:
+        """Write a file below the root, with its folder."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
     def kept_files(self) -> list[Path]:
         """What T-14a keeps besides the live file."""
         state, backups = self.folder / "state", self.folder / "backups"

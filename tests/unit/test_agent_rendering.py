@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddx.cli.agent.finding import Attempt, State
-from ddx.cli.agent.rendering import (
+from ddx.attempts.records import AttemptRecord
+from ddx.base.text import shown
+from ddx.cli.agent.attempt_lookup import AttemptState, ListedAttempt
+from ddx.cli.agent.output import (
     UNKNOWN,
     Column,
     attempt_columns,
@@ -24,9 +26,7 @@ from ddx.cli.agent.rendering import (
     usage_in_words,
     usage_row,
 )
-from ddx.execution.record import Kept
-from ddx.project import Project
-from ddx.text import shown
+from ddx.project.project import Project
 
 ID = "20260102T030405-abcdef"
 REF = f"refs/helix/attempts/app-1/{ID}"
@@ -38,13 +38,13 @@ USED = {"input": 10, "cache_read": 200, "cache_write": 0, "output": 5}
 def attempt(
     result: dict[str, Any] | None = None,
     *,
-    state: State = State.ENDED,
+    state: AttemptState = AttemptState.ENDED,
     beads: tuple[str, ...] = ("app-1",),
     ref: str = "",
-) -> Attempt:
+) -> ListedAttempt:
     intent = {"at": "2026-01-02T03:04:05.000000Z", "beads": list(beads), "harness": "script"}
-    record = Kept(ID, f"/shop/.ddx/executions/{ID}", intent, result or {})
-    return Attempt(record, state, "2026-01-02T03:05:35.500000Z", ref)
+    record = AttemptRecord(ID, f"/shop/.ddx/executions/{ID}", intent, result=result or {})
+    return ListedAttempt(record, state, "2026-01-02T03:05:35.500000Z", ref=ref)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_work_that_landed_without_closing_its_bead_says_so():  # X-18
     assert outcome_in_words(attempt(landed)) == "landed, left open"
 
 
-@pytest.mark.parametrize("state", [State.RUNNING, State.DIED])
+@pytest.mark.parametrize("state", [AttemptState.RUNNING, AttemptState.DIED])
 def test_what_has_not_ended_has_no_outcome(state):
     assert outcome_in_words(attempt(state=state)) == str(state)
     row = attempt_row(attempt(state=state), PROJECT)

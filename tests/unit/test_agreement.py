@@ -6,10 +6,10 @@ import pytest
 from tests.support.beads import bead
 from tests.support.documents import graph_of_files, pages
 
-from ddx.execution.agreement import find_disagreements
-from ddx.execution.governing import govern
-from ddx.execution.model import Bead
-from ddx.graph.proof.catalog import definitions_of
+from ddx.documents.catalog import definitions_of
+from ddx.proof import Governance
+from ddx.proof.plan import find_disagreements
+from ddx.tracker.bead import Bead
 
 EXEC = "depends_on: [TD-1]\nexecution:\n  command: sh checks/all.sh src/old\n  required: true"
 TEXTS = {
@@ -25,7 +25,7 @@ def warned(acceptance: str, spec_id: str = "TD-1", **texts: str) -> list[str]:
     graph = graph_of_files(pages(**{**TEXTS, **texts}))
     row = bead(acceptance=acceptance, spec__id=spec_id)
     asked = Bead(row["id"], row)
-    governing = govern(graph, definitions_of(graph, graph.metrics, []), [asked])
+    governing = Governance.decide(graph, [asked], definitions_of(graph, graph.metrics, []))
     found = find_disagreements(asked, governing)
     assert all(item.fix for item in found)
     return [item.why for item in found]

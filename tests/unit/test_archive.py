@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from tests.support.beads import bead, lines_of, put_file, tracker_in, waiting
 
-from ddx.files import identity_of
+from ddx.base.files import identity_of
 from ddx.testing import FakeClock
-from ddx.tracker.archive import archive
+from ddx.tracker.archive_file import archive
 from ddx.tracker.lifecycle import reopen
 from ddx.tracker.queue import ready
-from ddx.tracker.store import Tracker
+from ddx.tracker.tracker import Tracker
 
 JANUARY, JUNE = "2025-01-01T00:00:00Z", "2025-06-01T00:00:00Z"
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.documents import AT, SEED, edges_of, graph_of_files, pages, places
 
-from ddx.graph.graph import Graph
-from ddx.graph.model import ERROR, WARNING
-from ddx.graph.walk import impact
+from ddx.base.findings import ERROR, WARNING
+from ddx.documents.graph import Graph
 
 
 def graph_of(**texts: str) -> Graph:
@@ -266,7 +265,7 @@ def test_a_page_and_its_successor_name_each_other_without_a_cycle():
 
 def cycles(graph: Graph) -> list[tuple[str, str, int]]:
     return [
-        (item.severity, item.path, item.line) for item in graph.findings() if item.kind == "cycle"
+        (item.severity, item.where, item.line) for item in graph.findings() if item.kind == "cycle"
     ]
 
 
@@ -279,7 +278,7 @@ def test_a_true_cycle_is_reported_once_with_its_ring_and_traversal_ends():
     )
     assert cycles(graph) == [(ERROR, "docs/helix/TD-1.md", 3)]
     assert "TD-3 -> TD-1 -> TD-2 -> TD-3" in graph.findings()[0].what
-    found = impact(graph, [graph.require("TD-1")])
+    found = graph.impact([graph.require("TD-1")])
     assert {graph.ids[item.n] for item in found.impacted} == {"TD-2", "TD-3", "TP-1"}
 
 

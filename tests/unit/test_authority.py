@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddx.graph.authority import (
+from ddx.documents.model import (
     TIERS,
     WITHOUT_AUTHORITY,
     identity,

@@ -7,17 +7,24 @@ from typing import Any
 import pytest
 from tests.support.beads import bead
 
-from ddx.execution.governing import Governing
-from ddx.execution.model import Bead
-from ddx.execution.planning import Impossible, Look, Planned, Run, plan_checks, spoken_plan
-from ddx.execution.project_checks import BrokenCheck, ProjectCheck
-from ddx.graph.proof.definitions import define
-from ddx.settings import Settings
+from ddx.documents.definitions import define
+from ddx.project.settings import Settings, default_checks_of
+from ddx.proof.governing import Governance
+from ddx.proof.plan import (
+    CommandCheck,
+    FileStateCheck,
+    ImpossibleCheck,
+    PlannedCheck,
+    plan_checks,
+    spoken_plan,
+)
+from ddx.proof.project_checks import BrokenCheck, ProjectCheck
+from ddx.tracker.bead import Bead
 
 LINKS = ProjectCheck("links", ".ddx/checks/links.yaml", "check-links", paths=("docs/**",))
 
 
-def governing(*, ratchets: bool = False, **tables: dict[str, Any]) -> Governing:
+def governing(*, ratchets: bool = False, **tables: dict[str, Any]) -> Governance:
     """Execution documents by id, all of them required; `metric` in one makes a metric of it."""
     metrics = {doc_id: it.pop("metric") for doc_id, it in tables.items() if "metric" in it}
     found = define(
@@ -25,7 +32,7 @@ def governing(*, ratchets: bool = False, **tables: dict[str, Any]) -> Governing:
         {doc_id: (f"{doc_id}.md", 1, it) for doc_id, it in metrics.items()},
     )
     assert not found.broken
-    return Governing(
+    return Governance(
         definitions=found,
         required=tuple(it for it in found.executions.values() if it.required),
         ratchets=tuple(found.metrics.values()) if ratchets else (),
@@ -34,22 +41,23 @@ def governing(*, ratchets: bool = False, **tables: dict[str, Any]) -> Governing:
 
 def plan(
     *rows: dict[str, Any],
-    governing: Governing = Governing(),  # noqa: B008
-    default_checks: tuple[str, ...] = (),
+    governing: Governance = Governance(),  # noqa: B008
+    default_checks: tuple[Any, ...] = (),
+    scopes: tuple[Any, ...] = (),
     project_checks: tuple[Any, ...] = (),
     changed_paths: tuple[str, ...] | None = (),
-) -> tuple[Planned, ...]:
+) -> tuple[PlannedCheck, ...]:
     return plan_checks(
         [Bead(row["id"], row) for row in rows],
         governing,
-        default_checks=default_checks,
+        default_checks=default_checks_of(default_checks, scopes),
         project_checks=project_checks,
         changed_paths=changed_paths,
     ).items
 
 
-def commands(items: tuple[Planned, ...]) -> list[Any]:
-    return [item.command for item in items if isinstance(item, Run)]
+def commands(items: tuple[PlannedCheck, ...]) -> list[Any]:
+    return [item.command for item in items if isinstance(item, CommandCheck)]
 
 
 def test_commands_and_states_come_in_the_order_in_which_they_are_asked():
@@ -83,7 +91,7 @@ def test_what_is_asked_twice_is_run_once_and_both_are_named():
     )
     check = ProjectCheck("build", ".ddx/checks/build.yaml", "make", timeout_s=900)
     [run, look] = plan(row, default_checks=("make",), project_checks=(check,))
-    assert isinstance(run, Run) and isinstance(look, Look)
+    assert isinstance(run, CommandCheck) and isinstance(look, FileStateCheck)
     assert run.origins == (
         "verify",
         "acceptance line 1",
@@ -106,13 +114,13 @@ def test_in_a_batch_each_origin_says_whose_it_is():
 
 def test_a_bead_that_asks_for_nothing_has_failed():  # T-17
     [item] = plan(bead(verify=[], acceptance="It works."))
-    assert isinstance(item, Impossible)
+    assert isinstance(item, ImpossibleCheck)
     assert item.reason.startswith("nothing says how to check that it is done; name a command")
 
 
 def test_in_a_batch_every_bead_must_be_provable_by_itself():
     items = plan(bead("app-1"), bead("app-2", verify=[]))
-    assert [type(item) for item in items] == [Run, Impossible]
+    assert [type(item) for item in items] == [CommandCheck, ImpossibleCheck]
     assert items[1].name == "app-2"
 
 
@@ -123,12 +131,12 @@ def test_default_checks_prove_a_bead_that_asks_for_nothing_itself():
 def test_an_execution_does_not_stand_in_for_a_criterion_of_the_bead():  # T-17
     required = governing(EXEC_1={"command": "make", "required": "true"})
     items = plan(bead(verify=[]), governing=required)
-    assert [type(item) for item in items] == [Impossible, Run]
+    assert [type(item) for item in items] == [ImpossibleCheck, CommandCheck]
 
 
 def test_an_error_in_the_documents_is_a_failed_check():
-    items = plan(bead(), governing=Governing(errors=("docs/a.md:3: it is broken",)))
-    assert [item.reason for item in items if isinstance(item, Impossible)] == [
+    items = plan(bead(), governing=Governance(errors=("docs/a.md:3: it is broken",)))
+    assert [item.reason for item in items if isinstance(item, ImpossibleCheck)] == [
         "docs/a.md:3: it is broken"
     ]
 
@@ -136,7 +144,7 @@ def test_an_error_in_the_documents_is_a_failed_check():
 def test_a_check_file_that_cannot_be_read_is_a_failed_check():
     broken = BrokenCheck("links", ".ddx/checks/links.yaml", "command is empty")
     item = plan(bead(), project_checks=(broken,))[-1]
-    assert isinstance(item, Impossible)
+    assert isinstance(item, ImpossibleCheck)
     assert item.reason == ".ddx/checks/links.yaml: command is empty"
 
 
@@ -154,7 +162,9 @@ def test_a_check_file_that_cannot_be_read_is_a_failed_check():
     ],
 )
 def test_a_project_check_is_for_the_paths_or_the_labels_that_it_names(paths, labels, applies):
-    check = ProjectCheck("links", "links.yaml", "check-links", ("docs/**",), ("area:docs",))
+    check = ProjectCheck(
+        "links", "links.yaml", "check-links", paths=("docs/**",), labels=("area:docs",)
+    )
     items = plan(bead(labels=labels), project_checks=(check,), changed_paths=paths)
     assert ("check-links" in commands(items)) is applies
 
@@ -213,6 +223,35 @@ def test_a_ratchet_is_read_from_the_run_that_measures_it():
     ]
 
 
+# Checks of the settings
+
+
+SCOPES = ({"paths": ["api/**"], "checks": ["cd api && go test ./..."]},)
+
+
+def test_a_scoped_check_runs_where_something_below_its_paths_changed():  # R-1
+    asked = bead(verify=["true"])
+    assert commands(plan(asked, scopes=SCOPES, changed_paths=("api/cart.go",))) == [
+        "true",
+        "cd api && go test ./...",
+    ]
+    assert commands(plan(asked, scopes=SCOPES, changed_paths=("web/cart.js",))) == ["true"]
+    assert len(plan(asked, scopes=SCOPES, changed_paths=None)) == 2
+
+
+def test_a_change_that_no_check_covers_is_not_proven():  # R-1
+    (item,) = plan(bead(verify=[]), scopes=SCOPES, changed_paths=("web/cart.js",))
+    assert isinstance(item, ImpossibleCheck)
+    assert item.reason == "no check covers the paths that changed"
+
+
+def test_a_default_check_may_say_its_paths_and_its_time():  # R-1
+    table = {"command": "make test", "paths": ["src/**"], "timeout_s": 90}
+    (item,) = plan(bead(verify=[]), default_checks=(table,), changed_paths=("src/a.py",))
+    assert isinstance(item, CommandCheck)
+    assert (item.command, item.timeout_s, item.origins) == ("make test", 90, ("checks.default",))
+
+
 # For the prompt
 
 
@@ -227,7 +266,7 @@ def test_an_agent_is_told_what_will_be_checked():
         },
     )
     row = bead(verify=["make"], acceptance="- `make` prints `built`\n- docs/a.md exists")
-    settings = Settings({"checks.default": ["true"]}, {})
+    settings = Settings({"checks.default": ["true"], "checks.scopes": []}, {})
     assert spoken_plan([Bead("app-1", row)], required, (LINKS,), settings) == [
         "`make` exits 0, and prints 'built'",
         "docs/a.md exists",

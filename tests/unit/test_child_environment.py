@@ -7,18 +7,17 @@ import os
 import pytest
 from tests.support.tracker import ROOT
 
-from ddx import git
-from ddx.environment import attempt_on, for_children, refuse_inside_an_attempt
-from ddx.errors import Refused
-from ddx.execution.surrounding import (
+from ddx.attempts.sandbox import (
     child_environment,
     environment_for,
     missing_author,
     with_our_commands,
 )
-from ddx.git.identity import NOBODY, Identity, find_identity
-from ddx.process import run
-from ddx.project import Project
+from ddx.base.errors import Refused
+from ddx.base.process import for_children, run
+from ddx.git import commands as git
+from ddx.git.commands import NOBODY, GitIdentity, find_identity
+from ddx.project.project import Project
 from ddx.testing import make_repo
 
 OURS = {
@@ -28,7 +27,7 @@ OURS = {
     "DDX_PROJECT_ROOT": "/src/app",
     "DDX_EVIDENCE_DIR": "/src/app/.ddx/executions/a-7/evidence",
 }
-MARA = Identity("Mara", "mara@example.invalid")
+MARA = GitIdentity("Mara", "mara@example.invalid")
 
 
 def child(beads=("app-1",), **more):
@@ -197,24 +196,24 @@ def inside(monkeypatch, tmp_path) -> Project:
 def test_the_project_of_the_attempt_is_recognised(inside, tmp_path):
     (tmp_path / "link").symlink_to(inside.root)
     around = [inside, Project(f"{inside.root}/part"), Project(str(tmp_path / "link"))]
-    assert [attempt_on(project) for project in around] == ["a-7"] * 3
-    assert attempt_on(Project(str(tmp_path))) == "a-7", "a tracker above it is the operator's too"
+    assert [project.attempt for project in around] == ["a-7"] * 3
+    assert Project(str(tmp_path)).attempt == "a-7", "a tracker above it is the operator's too"
 
 
 def test_another_repository_is_not_touched_by_the_variables(inside, tmp_path):
     for name in ("other", "app-2", "ap"):
-        assert attempt_on(Project(str(tmp_path / name))) == ""
-        refuse_inside_an_attempt(Project(str(tmp_path / name)), what="anything")
+        assert Project(str(tmp_path / name)).attempt == ""
+        Project(str(tmp_path / name)).refuse_inside_an_attempt(what="anything")
 
 
 @pytest.mark.parametrize("missing", ["DDX_ATTEMPT_ID", "DDX_PROJECT_ROOT"])
 def test_one_variable_alone_says_nothing(inside, monkeypatch, missing):
     monkeypatch.setenv(missing, "")
-    assert attempt_on(inside) == ""
+    assert inside.attempt == ""
 
 
 def test_the_refusal_says_what_and_what_to_do_instead(inside):  # C-3
     with pytest.raises(Refused, match="inside attempt a-7, changing it is") as refused:
-        refuse_inside_an_attempt(inside, what="changing it")
+        inside.refuse_inside_an_attempt(what="changing it")
     assert "FOLLOW_UP:" in refused.value.hint
     assert refused.value.exit_code == 1

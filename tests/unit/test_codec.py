@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.go_json import EDGE_ORDER, Spelled, by_bytes, marshalled_row
 
-from ddx.tracker.codec import decode, encode, revision_of
+from ddx.tracker.row import decode, encode, revision_of
 
 
 def is_no_pair(text: str) -> bool:
@@ -151,6 +152,17 @@ def test_encoding_leaves_the_row_as_it_is():
 def test_what_is_deep_but_can_be_read_can_be_written():  # T-2
     line = b'{"id":"app-1","x":%s1%s}' % (b'[{"y":' * 350, b"}]" * 350)
     assert encode(decode(line)) == line
+
+
+def test_how_deep_a_row_may_be_does_not_depend_on_the_interpreter():  # T-11
+    line = b'{"id":"app-1","x":%s1%s}' % (b"[" * 2000, b"]" * 2000)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        with pytest.raises(ValueError, match="nested too deeply"):
+            decode(line)
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 @pytest.mark.parametrize(

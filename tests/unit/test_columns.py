@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.beads import bead, columns_of, lines_of, waiting
 
-from ddx.tracker.codec import encode, revision_of
 from ddx.tracker.columns import (
     CORE,
     HAS_CRITERION,
@@ -20,12 +19,12 @@ from ddx.tracker.columns import (
     SUPERSEDED,
     TEXTS,
     Columns,
-    Kept,
-    Written,
+    NewRow,
+    OldRows,
     entry_of,
 )
-from ddx.tracker.index import build
-from ddx.tracker.model import Row
+from ddx.tracker.row import Row, encode, revision_of
+from ddx.tracker.snapshot import build
 
 IDS = [f"app-{letter}" for letter in "abcdefgh"]
 FIELDS = st.fixed_dictionaries(
@@ -52,11 +51,11 @@ def entries(rows: dict[str, Row]) -> dict[str, tuple[Any, bytes]]:
     return {bead_id: (entry_of(row, encode(row)), encode(row)) for bead_id, row in rows.items()}
 
 
-def written(pieces: list[Kept | Written], content: bytes, columns: Columns) -> bytes:
+def written(pieces: list[OldRows | NewRow], content: bytes, columns: Columns) -> bytes:
     """The file that the pieces describe."""
     lines = []
     for piece in pieces:
-        if isinstance(piece, Written):
+        if isinstance(piece, NewRow):
             lines.append(piece.line)
         else:
             places = range(piece.first, piece.last)
@@ -87,11 +86,11 @@ def test_neighbours_are_kept_in_one_piece():
     put = entries({"app-d": bead("app-d", title="new"), "app-dd": bead("app-dd")})
     pieces, _ = columns.spliced(put, frozenset({"app-g"}))
     assert pieces == [
-        Kept(0, 3),
-        Written(encode(bead("app-d", title="new"))),
-        Written(encode(bead("app-dd"))),
-        Kept(4, 6),
-        Kept(7, 8),
+        OldRows(0, 3),
+        NewRow(encode(bead("app-d", title="new"))),
+        NewRow(encode(bead("app-dd"))),
+        OldRows(4, 6),
+        OldRows(7, 8),
     ]
 
 

@@ -18,10 +18,10 @@ from benchmarks.conflicts import (
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ddx.values import changed
-from helix.policy.conflicts import (
+from ddx.base.values import changed
+from helix.intake.conflicts.detection import (
     MOST_CONFLICTS,
-    Clash,
+    ConflictKind,
     Statement,
     classify,
     find_conflicts,
@@ -33,7 +33,14 @@ FEWEST_PAIRS = 200
 
 
 def statement(document: str, tier: int | None, text: str, *, section: str = "Constraints"):
-    return Statement(document, tier, f"docs/helix/{document}.md", 7, text, section)
+    return Statement(
+        document=document,
+        tier=tier,
+        path=f"docs/helix/{document}.md",
+        line=7,
+        text=text,
+        section=section,
+    )
 
 
 ADR = statement("ADR-001", 4, "Use PostgreSQL as the database.")
@@ -90,7 +97,7 @@ def test_a_conflict_names_both_documents_lines_and_texts_and_the_higher_tier_fir
     found = classify(TD, ADR)
     assert found is not None
     assert (found.one, found.other) == (ADR, TD)
-    assert (found.clash, found.winner) == (Clash.RESOLVABLE, "ADR-001")
+    assert (found.clash, found.winner) == (ConflictKind.RESOLVABLE, "ADR-001")
     assert found.reason == "technology choice: database: postgresql against sqlite"
 
 
@@ -99,7 +106,7 @@ def test_a_contradiction_in_one_tier_has_no_winner():
     theirs = statement("PRD-2", 1, "Answers take at least 200 ms.")
     found = classify(ours, theirs)
     assert found is not None
-    assert (found.clash, found.winner) == (Clash.PHYSICS, "")
+    assert (found.clash, found.winner) == (ConflictKind.PHYSICS, "")
 
 
 @pytest.mark.parametrize(
@@ -121,15 +128,15 @@ def test_a_document_may_repeat_itself_but_not_contradict_itself():
     assert classify(rule, changed(rule, line=9)) is None
     against = changed(rule, line=9, text="Users must not confirm their email address.")
     found = classify(rule, against)
-    assert found is not None and found.clash is Clash.PHYSICS
+    assert found is not None and found.clash is ConflictKind.PHYSICS
 
 
 def test_what_it_is_stands_in_its_own_document_so_only_there_it_is_physics():  # I-5
     wish = statement("TD-001", 6, "It must use SQLite.")
     ban = changed(wish, line=9, text="It must not use SQLite.")
     within, between = classify(wish, ban), classify(wish, changed(ban, document="TD-002"))
-    assert within is not None and within.clash is Clash.PHYSICS
-    assert between is not None and between.clash is Clash.RESOLVABLE
+    assert within is not None and within.clash is ConflictKind.PHYSICS
+    assert between is not None and between.clash is ConflictKind.RESOLVABLE
 
 
 def test_the_heading_that_a_statement_stands_under_says_what_it_is_about():
@@ -151,7 +158,7 @@ def test_what_a_request_replaces_is_no_conflict_with_it_but_one_among_documents(
     asked = statement_of_request("use postgres instead of sqlite")
     (found,) = find_conflicts((TD, ADR, asked))
     assert (found.one, found.other, found.winner) == (ADR, TD, "ADR-001")
-    assert found.clash is Clash.RESOLVABLE
+    assert found.clash is ConflictKind.RESOLVABLE
 
 
 @pytest.mark.parametrize(
@@ -172,7 +179,7 @@ def test_a_request_against_what_a_document_forbids_loses_to_it():
     ban = statement("prd", 1, "Must not use PostgreSQL.")
     found = classify(statement_of_request("use postgres instead of sqlite"), ban)
     assert found is not None
-    assert (found.clash, found.winner) == (Clash.RESOLVABLE, "prd")
+    assert (found.clash, found.winner) == (ConflictKind.RESOLVABLE, "prd")
 
 
 def test_a_request_that_says_what_a_document_says_is_no_duplicate():
@@ -211,7 +218,7 @@ def test_the_higher_tier_never_loses_and_physics_is_in_one_tier_only(one, other)
     if found is None:
         return
     assert found.one.rank <= found.other.rank
-    if found.clash is Clash.PHYSICS:
+    if found.clash is ConflictKind.PHYSICS:
         assert found.one.rank == found.other.rank and found.winner == ""
     elif found.one.rank < found.other.rank:
         assert found.winner == found.one.document

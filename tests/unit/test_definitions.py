@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddx.errors import DdxError, NotFound
-from ddx.graph.assemble import assemble
-from ddx.graph.parse import parse
-from ddx.graph.proof.definitions import DEFAULT_TIMEOUT_MS, EXECUTION, METRIC, Definitions, define
-from ddx.graph.proof.measuring import (
+from ddx.base.errors import DdxError, NotFound
+from ddx.base.text import quantity
+from ddx.documents.assembly import assemble
+from ddx.documents.definitions import DEFAULT_TIMEOUT_MS, EXECUTION, METRIC, Definitions, define
+from ddx.documents.metrics import (
     BETTER,
     SAME,
     WORSE,
     Metric,
     Tolerance,
-    Unreadable,
+    UnreadableNumber,
     best,
     judge,
     read_number,
     read_value,
-    shown,
 )
+from ddx.documents.parser import parse
 
 EXEC = {"command": "pytest -q"}
 COVERAGE = {"name": "coverage", "unit": "%", "direction": "higher", "output_pattern": "T (.*)"}
@@ -42,7 +42,7 @@ def metrics(**tables: dict[str, Any]) -> Definitions:
 def complaint(definitions: Definitions) -> str:
     [item] = definitions.broken
     assert (item.finding.kind, item.finding.severity) == ("definition", "error")
-    assert (item.finding.path, item.finding.line) == (f"{item.id}.md", 3)
+    assert (item.finding.where, item.finding.line) == (f"{item.id}.md", 3)
     return item.finding.what
 
 
@@ -254,7 +254,7 @@ def test_front_matter_reaches_the_graph_with_its_line():
 
 def test_a_bad_definition_is_a_finding_of_the_graph():  # G-10
     graph = assemble([parse("docs/a.md", DOCUMENT % b"sideways")])
-    assert [(item.path, item.line) for item in graph.findings()] == [
+    assert [(item.where, item.line) for item in graph.findings()] == [
         ("docs/a.md", 4),
         ("docs/a.md", 9),
     ]
@@ -281,14 +281,14 @@ def test_a_number_may_carry_its_unit(text, number):
 
 @pytest.mark.parametrize("text", ["", "fast", "ms", "1,5", "1.2.3", "nan", "inf", "1e999", "42 s"])
 def test_what_is_no_number_in_this_unit_is_unreadable(text):
-    assert isinstance(read_number(text, unit="ms"), Unreadable)
+    assert isinstance(read_number(text, unit="ms"), UnreadableNumber)
 
 
 def test_a_number_of_another_unit_is_never_taken_for_ours():
     found = read_number("42 s", unit="ms")
-    assert found == Unreadable("'42 s' is not in ms")
+    assert found == UnreadableNumber("'42 s' is not in ms")
     assert read_number("93%", unit="%") == 93
-    assert isinstance(read_number("93%", unit=""), Unreadable)
+    assert isinstance(read_number("93%", unit=""), UnreadableNumber)
 
 
 def test_the_first_group_of_the_last_match_counts():
@@ -299,11 +299,11 @@ def test_the_first_group_of_the_last_match_counts():
 
 
 def test_an_output_without_the_number_is_unreadable():
-    assert read_value(metric(pattern="took (.*)"), "nothing") == Unreadable(
+    assert read_value(metric(pattern="took (.*)"), "nothing") == UnreadableNumber(
         "no line of the output fits 'took (.*)'"
     )
-    assert isinstance(read_value(metric(pattern="(x)?took"), "took"), Unreadable)
-    assert isinstance(read_value(metric(), ""), Unreadable)
+    assert isinstance(read_value(metric(pattern="(x)?took"), "took"), UnreadableNumber)
+    assert isinstance(read_value(metric(), ""), UnreadableNumber)
 
 
 @given(numbers)
@@ -347,7 +347,7 @@ def test_better_one_way_is_worse_the_other(one, other):
     [(42.0, "ms", "42 ms"), (93, "%", "93%"), (1234567, "", "1234567"), (0.12345, "s", "0.1235 s")],
 )
 def test_numbers_for_a_person(number, unit, text):
-    assert shown(number, unit) == text
+    assert quantity(number, unit) == text
 
 
 # Ratchets

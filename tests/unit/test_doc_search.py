@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from tests.support.documents import AT
 
-from ddx.cli.doc.impact_text import starts_from_diff, starts_from_text
-from ddx.cli.doc.search import COMMAND
-from ddx.clock import SYSTEM_CLOCK
-from ddx.errors import NotFound
-from ddx.graph.cache import load_graph
-from ddx.graph.graph import Graph
-from ddx.graph.search import MOST_TERMS, Found, search
-from ddx.graph.terms import CLOSE, OPEN, Excerpt, best_line, shortened, terms_of, words_of
-from ddx.project import Project
+from ddx.base.clock import Clock
+from ddx.base.errors import NotFound
+from ddx.cli.doc.search import run as search_command
+from ddx.documents.cache import load_graph
+from ddx.documents.full_text import MOST_TERMS, SearchResult, search
+from ddx.documents.graph import Graph
+from ddx.documents.impact_start import starts_from_diff, starts_from_text
+from ddx.documents.terms import CLOSE, OPEN, Excerpt, best_line, shortened, terms_of, words_of
+from ddx.project.project import Project
 from ddx.testing import make_repo
 
 REPOSITORY = Path(__file__).parents[2]
@@ -65,10 +65,10 @@ class Tree:
         target.write_bytes(text.encode("utf-8", "surrogateescape"))
 
     def graph(self) -> Graph:
-        return load_graph(self.project, ROOTS, clock=SYSTEM_CLOCK)
+        return load_graph(self.project, ROOTS, clock=Clock())
 
-    def search(self, text: str, **options: object) -> Found:
-        return search(self.project, self.graph(), words_of(text), clock=SYSTEM_CLOCK, **options)
+    def search(self, text: str, **options: object) -> SearchResult:
+        return search(self.project, self.graph(), words_of(text), clock=Clock(), **options)
 
     def ids(self, text: str) -> list[str]:
         graph = self.graph()
@@ -346,15 +346,15 @@ def test_what_a_killed_process_left_behind_is_swept_away(tree):
 
 SEARCHER = """
 import sys
-from ddx.clock import SYSTEM_CLOCK
-from ddx.graph.cache import load_graph
-from ddx.graph.search import search
-from ddx.project import Project
+from ddx.base.clock import Clock
+from ddx.documents.cache import load_graph
+from ddx.documents.full_text import search
+from ddx.project.project import Project
 
 project = Project(sys.argv[1])
 sys.stdin.read(1)
-graph = load_graph(project, ["docs/helix"], clock=SYSTEM_CLOCK)
-found = search(project, graph, ["throttling"], clock=SYSTEM_CLOCK)
+graph = load_graph(project, ["docs/helix"], clock=Clock())
+found = search(project, graph, ["throttling"], clock=Clock())
 print([graph.ids[hit.n] for hit in found.hits], found.note)
 """
 
@@ -420,7 +420,7 @@ def test_a_shortened_line_fits_and_keeps_the_first_match(text, width, data):
 
 def starts(tree: Tree, text: str) -> list[str]:
     graph = tree.graph()
-    nodes, _ = starts_from_text(tree.project, graph, text)
+    nodes, _ = starts_from_text(tree.project, graph, text, clock=Clock(), tell=print)
     return [graph.ids[n] for n in nodes]
 
 
@@ -431,7 +431,9 @@ def test_documents_named_in_a_text_come_first_then_those_it_speaks_of(tree):
 
 def test_each_start_says_why_and_the_terms_are_listed(tree):
     graph = tree.graph()
-    nodes, reasons = starts_from_text(tree.project, graph, "the queue of FEAT-001")
+    nodes, reasons = starts_from_text(
+        tree.project, graph, "the queue of FEAT-001", clock=Clock(), tell=print
+    )
     assert [reason.get("id") for reason in reasons] == ["FEAT-001", None, "ADR-001"]
     assert [reason["origin"] for reason in reasons] == ["named", "search", "search"]
     assert reasons[1]["terms"] == reasons[2]["terms"] == ["queue"]
@@ -459,7 +461,9 @@ def test_a_test_case_in_a_plan_is_a_name_for_the_plan(tree):
 def test_a_plain_word_is_no_name(tree):
     tree.write("architecture.md", "# Of the whole\n\nParts.\n")
     graph = tree.graph()
-    _, reasons = starts_from_text(tree.project, graph, "the architecture")
+    _, reasons = starts_from_text(
+        tree.project, graph, "the architecture", clock=Clock(), tell=print
+    )
     assert [reason["origin"] for reason in reasons if "id" in reason] == ["search"]
 
 
@@ -509,7 +513,7 @@ def test_a_commit_that_git_does_not_know_is_named(tmp_path, rev):  # C-3
 def run(tree: Tree, monkeypatch, *text: str, limit: int | None = None, json: bool = False) -> int:
     monkeypatch.chdir(tree.project.root)
     (tree.index.parent).mkdir(parents=True, exist_ok=True)
-    return COMMAND.run(text=text, limit=limit, json=json)
+    return search_command.run(text=text, limit=limit, json=json)
 
 
 def test_the_command_prints_id_title_place_and_line(tree, monkeypatch, capsys):

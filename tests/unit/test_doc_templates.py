@@ -13,17 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from ddx.cli.doc.new import COMMAND
-from ddx.clock import SYSTEM_CLOCK
-from ddx.errors import NotFound, Refused, UsageError
-from ddx.graph.assemble import assemble
-from ddx.graph.authority import WITHOUT_AUTHORITY, type_of
-from ddx.graph.cache import load_graph
-from ddx.graph.creation import Created, create_document, require_type
-from ddx.graph.parse import parse
-from ddx.graph.templates import TEMPLATES, file_name, next_id, page, sections_for, slug
-from ddx.graph.validation import validate
-from ddx.project import Project
+from ddx.base.clock import Clock
+from ddx.base.errors import NotFound, Refused, UsageError
+from ddx.cli.doc.new import run
+from ddx.documents.assembly import assemble
+from ddx.documents.cache import load_graph
+from ddx.documents.creation import CreatedDocument, create_document, require_type
+from ddx.documents.model import WITHOUT_AUTHORITY, type_of
+from ddx.documents.parser import parse
+from ddx.documents.templates import TEMPLATES, page, sections_for, slug
+from ddx.project.project import Project
 from ddx.testing import make_repo
 
 ROOT = Path(__file__).parents[2]
@@ -56,14 +55,14 @@ TITLES = (
 # Run by two processes at once; prints the ids that it got.
 MAKE_MANY = """
 import sys
-from ddx.clock import SYSTEM_CLOCK
-from ddx.graph.assemble import assemble
-from ddx.graph.creation import create_document
-from ddx.project import Project
+from ddx.base.clock import Clock
+from ddx.documents.assembly import assemble
+from ddx.documents.creation import create_document
+from ddx.project.project import Project
 for turn in range(int(sys.argv[3])):
     made = create_document(
         Project(sys.argv[1]), ("docs/helix",), assemble([], []), "feat",
-        f"{sys.argv[2]} {turn}", clock=SYSTEM_CLOCK)
+        f"{sys.argv[2]} {turn}", clock=Clock())
     print(made.id)
 """
 
@@ -73,9 +72,9 @@ def project(tmp_path) -> Project:
     return make_repo(tmp_path / "shop")
 
 
-def new(project: Project, kind: str, title: str = "A title", **more: object) -> Created:
-    graph = load_graph(project, DOCUMENT_ROOTS, clock=SYSTEM_CLOCK)
-    return create_document(project, DOCUMENT_ROOTS, graph, kind, title, clock=SYSTEM_CLOCK, **more)
+def new(project: Project, kind: str, title: str = "A title", **more: object) -> CreatedDocument:
+    graph = load_graph(project, DOCUMENT_ROOTS, clock=Clock())
+    return create_document(project, DOCUMENT_ROOTS, graph, kind, title, clock=Clock(), **more)
 
 
 def put(project: Project, path: str, text: str = "# x\n") -> None:
@@ -92,10 +91,10 @@ def put(project: Project, path: str, text: str = "# x\n") -> None:
 def test_a_new_page_has_nothing_wrong_with_it(kind, title):
     template = TEMPLATES[kind]
     doc_id = template.only_id or f"{template.prefix}-001"
-    path = f"docs/helix/{template.folder}/{file_name(template, doc_id, title)}"
+    path = f"docs/helix/{template.path_of(doc_id, title)}"
     parsed = parse(path, page(kind, doc_id, title).encode())
     graph = assemble([parsed])
-    assert validate(graph, sections_for) == []
+    assert graph.validate() == []
     assert (graph.ids, graph.types, graph.statuses) == ([doc_id], [kind], ["draft"])
     assert list(parsed.sections) == list(sections_for(kind))
     assert parsed.links == ()
@@ -158,7 +157,9 @@ def test_a_slug_of_any_title_is_safe_in_a_path(title):
     found = slug(title)
     assert re.fullmatch(r"(?:[a-z0-9]+(?:-[a-z0-9]+)*)?", found)
     assert len(found) <= 48
-    assert re.fullmatch(r"FEAT-001[a-z0-9-]*\.md", file_name(TEMPLATES["feat"], "FEAT-001", title))
+    assert re.fullmatch(
+        r"01-frame/features/FEAT-001[a-z0-9-]*\.md", TEMPLATES["feat"].path_of("FEAT-001", title)
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,7 @@ def test_a_slug_of_any_title_is_safe_in_a_path(title):
     ],
 )
 def test_the_next_number_is_after_the_highest(names, expected):
-    assert next_id("FEAT", names) == expected
+    assert TEMPLATES["feat"].free_id(names) == expected
 
 
 # --- in a repository
@@ -183,9 +184,9 @@ def test_the_next_number_is_after_the_highest(names, expected):
 def test_each_type_has_its_place(project, kind, path):
     made = new(project, kind)
     assert made.path == f"docs/helix/{path}"
-    graph = load_graph(project, DOCUMENT_ROOTS, clock=SYSTEM_CLOCK)
+    graph = load_graph(project, DOCUMENT_ROOTS, clock=Clock())
     assert graph.paths[graph.require(made.id)] == made.path
-    assert validate(graph, sections_for) == []
+    assert graph.validate() == []
 
 
 def test_there_is_a_place_for_every_template():
@@ -279,9 +280,9 @@ def test_what_it_depends_on_must_exist_and_is_written_by_its_id(project):
 
 def test_the_command_prints_the_id_and_the_path(project, monkeypatch, capsysbinary):  # C-1
     monkeypatch.chdir(project.root)
-    assert COMMAND.run(type="prd", title="Shop", depends_on=(), json=False) == 0
+    assert run.run(type="prd", title="Shop", depends_on=(), json=False) == 0
     assert capsysbinary.readouterr().out == b"prd  docs/helix/01-frame/prd.md\n"
-    assert COMMAND.run(type="feat", title="Cart", depends_on=("prd,",), json=True) == 0
+    assert run.run(type="feat", title="Cart", depends_on=("prd,",), json=True) == 0
     found = json.loads(capsysbinary.readouterr().out)
     Draft202012Validator(json.loads(SCHEMA.read_text("utf-8"))).validate(found)
     assert found["id"] == "FEAT-001"

@@ -10,13 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddx.errors import CorruptFile
-from ddx.tracker import index
-from ddx.tracker.codec import decode, encode
-from ddx.tracker.doctor.broken import Sheet, read_sheet
-from ddx.tracker.doctor.findings import (
-    Circumstances,
-    Copy,
+from ddx.base.errors import CorruptFile
+from ddx.base.findings import Finding
+from ddx.tracker import snapshot as index
+from ddx.tracker.changeset import LARGEST_TEXT
+from ddx.tracker.doctor.damaged_file import ParsedFile, read_sheet
+from ddx.tracker.doctor.link_checks import find_rings, link_findings
+from ddx.tracker.doctor.repair_plan import RemovalPaths, RepairedFile, mend
+from ddx.tracker.doctor.row_checks import (
+    BackupCopy,
+    RowContext,
     file_findings,
     is_orphaned,
     kept_findings,
@@ -24,10 +27,7 @@ from ddx.tracker.doctor.findings import (
     row_findings,
     unlike,
 )
-from ddx.tracker.doctor.links import Finding, find_rings, link_findings
-from ddx.tracker.doctor.repair import Beside, Mended, mend
-from ddx.tracker.events import LARGEST_TEXT
-from ddx.tracker.model import Row
+from ddx.tracker.row import Row, decode, encode
 
 PATH = "beads.jsonl"
 NOON = "2026-01-02T12:00:00Z"
@@ -47,22 +47,22 @@ def lines_of(*rows: Row | bytes) -> bytes:
     return b"".join((row if isinstance(row, bytes) else encode(row)) + b"\n" for row in rows)
 
 
-def sheet_of(*rows: Row | bytes) -> Sheet:
+def sheet_of(*rows: Row | bytes) -> ParsedFile:
     return read_sheet(PATH, lines_of(*rows))
 
 
-def mended(sheet: Sheet, base: dict[str, Row] | None = None) -> Mended:
+def mended(sheet: ParsedFile, base: dict[str, Row] | None = None) -> RepairedFile:
     numbers = count(1)
     return mend(
         sheet,
         base=base or {},
         new_id=lambda old: f"{old}-new{next(numbers)}",
         taken=(),
-        beside=Beside("unreadable.txt", "cut.jsonl"),
+        beside=RemovalPaths("unreadable.txt", "cut.jsonl"),
     )
 
 
-def rows_of(result: Mended) -> dict[str, Row]:
+def rows_of(result: RepairedFile) -> dict[str, Row]:
     return {bead_id: decode(line) for bead_id, line in result.lines.items()}
 
 
@@ -75,14 +75,14 @@ def kinds(findings: Any) -> list[str]:
     return [finding.kind for finding in findings]
 
 
-def circumstances(**changes: Any) -> Circumstances:
+def circumstances(**changes: Any) -> RowContext:
     facts: dict[str, Any] = {
         "known": {"app-1"},
         "machine": "tower",
         "is_alive": lambda pid, mark: False,
         "has_attachment": lambda bead_id: False,
     }
-    return Circumstances(**{**facts, **changes})
+    return RowContext(**{**facts, **changes})
 
 
 # Links
@@ -356,7 +356,7 @@ def test_an_id_in_use_is_drawn_again():  # T-18
         base={},
         new_id=lambda old: next(drawn),
         taken={"archived"},
-        beside=Beside("", ""),
+        beside=RemovalPaths("", ""),
     )
     assert sorted(result.lines) == ["a", "b", "free"]
 
@@ -474,8 +474,8 @@ def test_whatever_commands_refuse_the_doctor_finds(shreds):  # D-15
 # What we kept
 
 
-def copy(*rows: Row, is_last: bool = False) -> Copy:
-    return Copy("beads.prev", lines_of(*rows), is_last)
+def copy(*rows: Row, is_last: bool = False) -> BackupCopy:
+    return BackupCopy("beads.prev", lines_of(*rows), is_last)
 
 
 def test_rows_of_a_copy_that_are_in_no_file_are_lost():  # T-14a
@@ -511,5 +511,5 @@ def test_a_newer_row_is_told_only_where_we_wrote_last_and_were_replaced():  # T-
 
 
 def test_a_broken_line_in_a_copy_is_passed_over():
-    torn = Copy("beads.prev", b"{torn\n" + lines_of(bead("b")), is_last=False)
+    torn = BackupCopy("beads.prev", b"{torn\n" + lines_of(bead("b")), is_last=False)
     assert list(unlike([torn], sheet_of())) == ["b"]

@@ -7,14 +7,14 @@ from itertools import count
 import pytest
 from tests.support.beads import NOW, bead, waiting
 
-from ddx.errors import NotFound, Refused, UsageError
+from ddx.base.errors import NotFound, Refused, UsageError
 from ddx.testing import MemoryView
-from ddx.tracker.drafting import create
-from ddx.tracker.model import Row, blockers_of, id_prefix, require_new_id
-from ddx.tracker.working import Changes
+from ddx.tracker.changeset import ChangeSet
+from ddx.tracker.edits import create
+from ddx.tracker.row import Row, blockers_of, id_prefix, require_new_id
 
 
-def filed(*drafts: dict, rows: tuple[Row, ...] = (), archived=(), draw_id=None) -> Changes:
+def filed(*drafts: dict, rows: tuple[Row, ...] = (), archived=(), draw_id=None) -> ChangeSet:
     numbers = count(1)
     view = MemoryView(rows, archived=archived)
     draw_id = draw_id or (lambda: f"new-{next(numbers)}")

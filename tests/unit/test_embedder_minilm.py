@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helix.memory.embedders.base import Absent, Calibration
-from helix.memory.embedders.calibrating import calibrate, read_probe
-from helix.memory.embedders.minilm.embedder import (
+from helix.memory.embedders import Calibration, NoEmbedder, saturated
+from helix.memory.embedders.custom import calibrate, read_probe
+from helix.memory.embedders.minilm import (
     CALIBRATION,
     VOCABULARY,
     WEIGHTS,
@@ -107,7 +107,7 @@ def test_the_bend_is_exact():  # M-5
 
 def test_measuring_the_model_by_the_probe_gives_the_numbers_it_is_shipped_with(model):  # M-3
     found = calibrate(model.embed, read_probe())
-    for name in Calibration.__match_args__:
+    for name in Calibration.__annotations__:
         assert getattr(found, name) == pytest.approx(getattr(CALIBRATION, name), abs=0.03)
 
 
@@ -116,9 +116,7 @@ def test_similarity_becomes_relevance_between_floor_and_full():  # M-3
     assert [scale.relevance(raw) for raw in (-1, 0.2, 0.4, 0.6, 2)] == pytest.approx(
         [0, 0, 0.5, 1, 1]
     )
-    assert scale.blend(0.3, 0) == 0.3
-    assert scale.blend(0.3, 5) == pytest.approx(0.4)
-    assert scale.blend(0.3, -1) == 0.3
+    assert [saturated(bm25) for bm25 in (-1, 0, 5)] == [0, 0, 0.5]
 
 
 # -- the files beside it -------------------------------------------------------------------
@@ -136,7 +134,7 @@ def test_a_flipped_bit_is_found(folder):  # M-4
     content[len(content) // 2] ^= 1
     (folder / WEIGHTS).write_bytes(content)
     found = open_minilm(str(folder))
-    assert isinstance(found, Absent)
+    assert isinstance(found, NoEmbedder)
     assert found.reason == f"{folder / WEIGHTS} is damaged: its checksum does not fit"
     assert "scripts/make-embedder" in found.hint
     assert not found.is_chosen
@@ -145,13 +143,13 @@ def test_a_flipped_bit_is_found(folder):  # M-4
 def test_missing_files_are_named(folder):  # M-4
     (folder / VOCABULARY).unlink()
     match open_minilm(str(folder)):
-        case Absent(reason=reason):
+        case NoEmbedder(reason=reason):
             assert reason == f"{folder / VOCABULARY} cannot be read: No such file or directory"
         case other:
             raise AssertionError(other)
     (folder / WEIGHTS).unlink()
     match open_minilm(str(folder)):
-        case Absent(reason=reason):
+        case NoEmbedder(reason=reason):
             assert reason == f"{folder / WEIGHTS} is missing"
         case other:
             raise AssertionError(other)
@@ -161,7 +159,7 @@ def test_another_vocabulary_is_refused(folder):  # M-4
     content = (folder / VOCABULARY).read_bytes()
     (folder / VOCABULARY).write_bytes(content.replace(b"database", b"databass"))
     match open_minilm(str(folder)):
-        case Absent(reason=reason):
+        case NoEmbedder(reason=reason):
             assert "vocab.txt is damaged" in reason
         case other:
             raise AssertionError(other)

@@ -15,21 +15,26 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from ddx.clock import SYSTEM_CLOCK
+from ddx.base.clock import Clock
 from ddx.testing import FakeClock
-from helix.memory.embedders.base import Absent, EmbedderFailed
-from helix.memory.embedders.calibrating import calibrate, fitted, read_probe
-from helix.memory.embedders.foreign import TEXTS_AT_ONCE, Foreign
-from helix.memory.embedders.http import KEY, Endpoint
-from helix.memory.embedders.minilm.embedder import MiniLM
+from helix.memory.embedders import EmbedderFailed, NoEmbedder
+from helix.memory.embedders.custom import (
+    TEXTS_AT_ONCE,
+    CustomEmbedder,
+    calibrate,
+    fitted,
+    read_probe,
+)
+from helix.memory.embedders.http import KEY, HttpEmbedder
+from helix.memory.embedders.minilm import MiniLM
 from helix.memory.embedders.registry import open_embedder
 
 PROBE = read_probe()
 
 
-def absent(said: str, *, is_trusted: bool = True) -> Absent:
+def absent(said: str, *, is_trusted: bool = True) -> NoEmbedder:
     found = open_embedder(said, is_trusted=is_trusted)
-    assert isinstance(found, Absent)
+    assert isinstance(found, NoEmbedder)
     return found
 
 
@@ -54,7 +59,7 @@ def test_the_shipped_model_needs_nobodys_trust():  # M-5, X-22
 
 
 def test_off_is_a_choice_and_no_fault():  # M-4
-    assert absent("off", is_trusted=False) == Absent("memory.embedder is off", is_chosen=True)
+    assert absent("off", is_trusted=False) == NoEmbedder("memory.embedder is off", is_chosen=True)
 
 
 @pytest.mark.parametrize("said", ["https://user:word@host.invalid/v1", "fastembed:x", "mine"])
@@ -98,7 +103,7 @@ def package(tmp_path, monkeypatch) -> Callable[[str, str], None]:
 def test_another_package_can_bring_one_along(package):  # M-5
     package("mine_embedder", "class make:\n    id = 'mine'\n    dimension = 3\n")
     found = open_embedder("mine_embedder", is_trusted=True)
-    assert not isinstance(found, Absent)
+    assert not isinstance(found, NoEmbedder)
     assert (found.id, found.dimension) == ("mine", 3)
     assert "mine_embedder" in absent("nothing").hint
 
@@ -121,7 +126,7 @@ def test_rows_of_any_length_come_to_length_1_in_batches_and_in_order():
         sizes.append(len(texts))
         return [[3.0 * int(text), 4.0] for text in texts]
 
-    rows = Foreign("x", answer).embed([str(number) for number in range(TEXTS_AT_ONCE + 2)])
+    rows = CustomEmbedder("x", answer).embed([str(number) for number in range(TEXTS_AT_ONCE + 2)])
     assert sizes == [TEXTS_AT_ONCE, 2]
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1)
     assert rows[1].tolist() == pytest.approx([0.6, 0.8])
@@ -135,7 +140,7 @@ def test_an_empty_text_is_asked_as_a_blank_and_a_long_one_is_cut():
         seen.extend(texts)
         return [[1.0]] * len(texts)
 
-    Foreign("x", answer).embed(["", "y" * 10_000])
+    CustomEmbedder("x", answer).embed(["", "y" * 10_000])
     assert [len(text) for text in seen] == [1, 8_000]
 
 
@@ -153,12 +158,12 @@ def test_an_empty_text_is_asked_as_a_blank_and_a_long_one_is_cut():
 )
 def test_an_answer_that_makes_no_sense_is_an_error_with_the_models_name(answer, said):  # M-4
     with pytest.raises(EmbedderFailed, match=f"^the embedder odd .*{said}"):
-        Foreign("odd", lambda _: answer).embed(["one", "two"])
+        CustomEmbedder("odd", lambda _: answer).embed(["one", "two"])
 
 
 def test_a_model_must_not_change_its_dimension():
     answers = iter([[[1.0, 2.0]], [[1.0, 2.0, 3.0]]])
-    model = Foreign("x", lambda _: next(answers))
+    model = CustomEmbedder("x", lambda _: next(answers))
     assert model.dimension == 2
     with pytest.raises(EmbedderFailed, match="answered 3 numbers a text, before 2"):
         model.embed(["again"])
@@ -171,21 +176,21 @@ def test_a_model_is_measured_once_and_what_was_measured_is_kept(tmp_path):  # M-
         asked.append(len(texts))
         return meaning(texts)
 
-    first = Foreign("mine", answer, cache=str(tmp_path / "kept")).calibration
+    first = CustomEmbedder("mine", answer, cache=str(tmp_path / "kept")).calibration
     assert sum(asked) == len(PROBE.memories) + len(PROBE.questions) + len(PROBE.others)
     asked.clear()
-    assert Foreign("mine", answer, cache=str(tmp_path / "kept")).calibration == first
+    assert CustomEmbedder("mine", answer, cache=str(tmp_path / "kept")).calibration == first
     assert not asked
     [file] = (tmp_path / "kept").iterdir()
     file.write_text('{"floor": 1}')
-    assert Foreign("mine", answer, cache=str(tmp_path / "kept")).calibration == first
+    assert CustomEmbedder("mine", answer, cache=str(tmp_path / "kept")).calibration == first
     assert asked
-    assert Foreign("other", answer, cache=str(tmp_path / "kept")).calibration == first
+    assert CustomEmbedder("other", answer, cache=str(tmp_path / "kept")).calibration == first
     assert len([*(tmp_path / "kept").iterdir()]) == 2
 
 
 def test_the_floor_is_where_the_model_draws_the_line():  # M-3
-    found = calibrate(Foreign("x", meaning).embed, PROBE)
+    found = calibrate(CustomEmbedder("x", meaning).embed, PROBE)
     assert 0.1 < found.floor < 0.4
     assert found.full >= 1
     narrow = fitted(np.array([0.9, 0.92, 0.94]), np.array([0.80, 0.82, 0.84]))
@@ -195,7 +200,7 @@ def test_the_floor_is_where_the_model_draws_the_line():  # M-3
 
 def test_a_model_that_tells_nothing_apart_is_refused():  # M-3
     with pytest.raises(EmbedderFailed, match="do not tell related texts"):
-        calibrate(Foreign("x", lambda texts: [[1.0, 1.0] for _ in texts]).embed, PROBE)
+        calibrate(CustomEmbedder("x", lambda texts: [[1.0, 1.0] for _ in texts]).embed, PROBE)
 
 
 def test_the_probe_is_drawn_from_the_calibration_texts():  # M-3
@@ -272,9 +277,9 @@ def server(monkeypatch) -> Iterator[Server]:
         yield told
 
 
-def opened(address: str) -> Foreign:
+def opened(address: str) -> CustomEmbedder:
     found = open_embedder(address, is_trusted=True)
-    assert isinstance(found, Foreign)
+    assert isinstance(found, CustomEmbedder)
     return found
 
 
@@ -348,10 +353,10 @@ def test_an_answer_that_drips_ends_with_the_limit(server):  # M-4
             self.advance(20)
             return super().now_ns()
 
-    endpoint = Endpoint(urlsplit(server.address), clock=Hurried(), limit_s=15)
+    endpoint = HttpEmbedder(urlsplit(server.address), clock=Hurried(), limit_s=15)
     with pytest.raises(EmbedderFailed, match="took longer than 15 s"):
         endpoint.answer(["x"])
-    assert Endpoint(urlsplit(server.address), clock=SYSTEM_CLOCK).answer(["x"]) == [[1.0, 1.0]]
+    assert HttpEmbedder(urlsplit(server.address), clock=Clock()).answer(["x"]) == [[1.0, 1.0]]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from helix.memory.embedders.minilm.weights import (
-    Damaged,
+    DamagedWeights,
     Weights,
     pack_weights,
     quantised,
@@ -28,7 +28,7 @@ def damage(tmp_path, content: bytes) -> str:
     path = tmp_path / "weights"
     path.write_bytes(content)
     found = read_weights(str(path))
-    assert isinstance(found, Damaged)
+    assert isinstance(found, DamagedWeights)
     assert found.reason.startswith(str(path))
     return found.reason.removeprefix(str(path))
 
@@ -73,7 +73,7 @@ def test_a_file_that_is_cut_off_says_so(tmp_path, size):  # M-4
 
 def test_a_missing_file_says_so(tmp_path):  # M-4
     found = read_weights(str(tmp_path / "none"))
-    assert found == Damaged(f"{tmp_path / 'none'} is missing")
+    assert found == DamagedWeights(f"{tmp_path / 'none'} is missing")
 
 
 def test_every_kind_of_damage_is_a_value_and_no_crash(tmp_path):  # M-4

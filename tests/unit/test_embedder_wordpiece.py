@@ -6,11 +6,10 @@ import os
 
 import pytest
 
-from helix.memory.embedders.base import EmbedderFailed
-from helix.memory.embedders.minilm import embedder
+from helix.memory.embedders import EmbedderFailed, minilm
 from helix.memory.embedders.minilm.wordpiece import BEGIN, END, UNKNOWN, WordPieces, words_of
 
-VOCABULARY = os.path.join(os.path.dirname(embedder.__file__), embedder.VOCABULARY)
+VOCABULARY = os.path.join(os.path.dirname(minilm.__file__), minilm.VOCABULARY)
 CLS, SEP, UNK = 101, 102, 100
 
 

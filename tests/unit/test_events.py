@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddx.errors import CorruptFile, UsageError
-from ddx.tracker.attachments import Attachments
-from ddx.tracker.events import LARGEST_TEXT, attachment_name, capped, event, joined, with_event
+from ddx.base.errors import CorruptFile, UsageError
+from ddx.tracker.changeset import (
+    LARGEST_TEXT,
+    Attachments,
+    attachment_name,
+    capped,
+    event,
+    joined,
+    with_event,
+)
 
 
 def test_an_event_has_these_keys_in_this_order():  # T-6

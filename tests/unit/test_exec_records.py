@@ -8,23 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.errors import NeedsPerson, NotFound
-from ddx.graph.proof.definitions import Execution
-from ddx.graph.proof.measuring import Metric, Tolerance
-from ddx.graph.proof.records import (
+from ddx.base.clock import Clock
+from ddx.base.errors import NeedsPerson, NotFound
+from ddx.documents.definitions import Execution
+from ddx.documents.metrics import Metric, Tolerance
+from ddx.documents.run_records import (
     LARGEST_LOG,
     MOST_LOGS,
     MOST_RUNS,
     STDOUT,
-    Log,
     OpenRun,
-    Record,
+    RunRecord,
+    TruncatedLog,
     read_history,
     read_log,
 )
-from ddx.graph.proof.running import Place, run_execution
-from ddx.project import Project
+from ddx.project.project import Project
+from ddx.proof.executions import Place, run_execution
 from ddx.testing import FakeClock, make_repo
 
 
@@ -38,7 +38,9 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-def keep(project: Project, clock: FakeClock, definition_id: str = "EXEC-001", **fields) -> Record:
+def keep(
+    project: Project, clock: FakeClock, definition_id: str = "EXEC-001", **fields
+) -> RunRecord:
     clock.advance(1)
     with OpenRun(project, clock=clock) as run:
         run.stdout.write(b"said\n")
@@ -52,7 +54,7 @@ def keep(project: Project, clock: FakeClock, definition_id: str = "EXEC-001", **
             "exit_code": 0,
             "metrics": {"start-up": 41.5},
         }
-        return run.finish(Record(run.run_id, definition_id, **{**usual, **fields}))
+        return run.finish(RunRecord(run.run_id, definition_id, **{**usual, **fields}))
 
 
 def folders(project: Project) -> set[str]:
@@ -146,7 +148,15 @@ def test_a_definition_may_run_elsewhere_and_is_recorded_in_the_project(
 ):
     monkeypatch.setenv("HELIX_TRUST", "1")
     workspace = os.path.realpath(tmp_path_factory.mktemp("workspace"))
-    metric = Metric("size", "MET-1", "m.md", "", "lower", "size (.*)", Tolerance())
+    metric = Metric(
+        name="size",
+        id="MET-1",
+        path="m.md",
+        unit="",
+        direction="lower",
+        pattern="size (.*)",
+        tolerance=Tolerance(),
+    )
     execution = Execution(
         "EXEC-001",
         "e.md",
@@ -154,7 +164,7 @@ def test_a_definition_may_run_elsewhere_and_is_recorded_in_the_project(
         artifact_ids=("TD-001",),
         measures=(metric,),
     )
-    record = run_execution(project, execution, clock=SYSTEM_CLOCK, place=Place(workspace))
+    record = run_execution(project, execution, clock=Clock(), place=Place(workspace))
     assert record.ok
     assert (record.artifact_ids, record.metrics) == (("TD-001",), {"size": 12})
     assert read_log(project, record.run_id, STDOUT) == f"{workspace}\n{project.root}\nsize 12\n"
@@ -167,7 +177,7 @@ def test_without_trust_nothing_runs_and_nothing_is_kept(
     monkeypatch.setenv("HELIX_TRUST", "")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
     with pytest.raises(NeedsPerson, match=r"the command of EXEC-001 \(e\.md\) was not run"):
-        run_execution(project, Execution("EXEC-001", "e.md", "touch ran"), clock=SYSTEM_CLOCK)
+        run_execution(project, Execution("EXEC-001", "e.md", "touch ran"), clock=Clock())
     assert not os.path.exists(os.path.join(project.root, "ran"))
     assert not os.path.exists(project.ddx())
 
@@ -176,7 +186,7 @@ def test_without_trust_nothing_runs_and_nothing_is_kept(
 
 
 def test_a_log_keeps_what_fits(tmp_path):
-    log = Log(str(tmp_path / "log"))
+    log = TruncatedLog(str(tmp_path / "log"))
     for _ in range(10):
         log.write(b"line\n")
     log.close()
@@ -184,7 +194,7 @@ def test_a_log_keeps_what_fits(tmp_path):
 
 
 def test_of_too_much_the_beginning_and_the_end_are_kept_and_the_cut_is_named(tmp_path):
-    log = Log(str(tmp_path / "log"), largest=20)
+    log = TruncatedLog(str(tmp_path / "log"), largest=20)
     for number in range(30):
         log.write(b"%09d\n" % number)
     log.close()
@@ -195,7 +205,7 @@ def test_of_too_much_the_beginning_and_the_end_are_kept_and_the_cut_is_named(tmp
 
 @pytest.mark.parametrize("size", [0, 9, 10, 11, 19, 20, 21, 500])
 def test_nothing_is_cut_that_fits_and_no_byte_is_lost_in_the_count(tmp_path, size):
-    log = Log(str(tmp_path / "log"), largest=20)
+    log = TruncatedLog(str(tmp_path / "log"), largest=20)
     content = os.urandom(size).hex()[:size].encode()
     for start in range(0, size, 7):
         log.write(content[start : start + 7])
@@ -209,7 +219,7 @@ def test_nothing_is_cut_that_fits_and_no_byte_is_lost_in_the_count(tmp_path, siz
 
 
 def test_a_log_is_written_while_it_grows(tmp_path):
-    log = Log(str(tmp_path / "log"))
+    log = TruncatedLog(str(tmp_path / "log"))
     log.write(b"now\n")
     assert (tmp_path / "log").read_bytes() == b"now\n"
     assert LARGEST_LOG == 5_000_000

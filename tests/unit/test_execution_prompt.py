@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddx.execution.excerpts import binding_parts
-from ddx.execution.model import Bead, Section
-from ddx.execution.prompt import failure_section, write_prompt
+from ddx.attempts.prompt import PromptSection, binding_parts, failure_section, write_prompt
+from ddx.tracker.bead import Bead
 
 BEAD = Bead(
     "app-1",
@@ -25,11 +24,11 @@ BEAD = Bead(
 def test_sections_stand_in_their_order() -> None:
     prompt = write_prompt(
         [BEAD],
-        before=[Section("Stance", "be careful")],
+        before=[PromptSection("Stance", "be careful")],
         checks=["test -f hello.txt"],
-        documents=[Section("Governing document TD-001", "must greet", quoted=True)],
-        failures=[Section("Attempt 1 did not land", "no file", quoted=True)],
-        after=[Section("Conflicts", "none")],
+        documents=[PromptSection("Governing document TD-001", "must greet", quoted=True)],
+        failures=[PromptSection("Attempt 1 did not land", "no file", quoted=True)],
+        after=[PromptSection("Conflicts", "none")],
     )
     order = [
         *("Stance", "How you work", "Attempt 1 did not land", "Your task: app-1"),
@@ -44,7 +43,7 @@ def test_sections_stand_in_their_order() -> None:  # X-26
 
 @given(st.text(alphabet="`~ab\n#", max_size=200))
 def test_quoted_text_cannot_end_its_fence(text: str) -> None:
-    prompt = write_prompt([], before=[Section("Data", f"x{text}x", quoted=True)])
+    prompt = write_prompt([], before=[PromptSection("Data", f"x{text}x", quoted=True)])
     lines = prompt.splitlines()
     fence = next(line.removesuffix("text") for line in lines if line.startswith("````"))
     inside = prompt.partition(f"{fence}text\n")[2].partition(f"\n{fence}\n")[0]
@@ -52,13 +51,13 @@ def test_quoted_text_cannot_end_its_fence(text: str) -> None:  # X-26
 
 
 def test_an_endless_section_is_cut_and_says_so() -> None:
-    prompt = write_prompt([], before=[Section("Log", "x" * 100_000)])
+    prompt = write_prompt([], before=[PromptSection("Log", "x" * 100_000)])
     assert len(prompt) < 70_000
     assert "more characters" in prompt
 
 
 def test_a_title_cannot_break_out_of_its_line() -> None:
-    prompt = write_prompt([], before=[Section("one\n## two\x1b[2J", "text")])
+    prompt = write_prompt([], before=[PromptSection("one\n## two\x1b[2J", "text")])
     assert prompt.splitlines()[0] == "## one ## two\\x1b[2J"
 
 

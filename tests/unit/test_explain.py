@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.beads import NOW, bead, surroundings, tracker_in, waiting
+from tests.support.beads import bead, surroundings, tracker_in, waiting
 
-from ddx.errors import NotFound
-from ddx.tracker.archive import archive
-from ddx.tracker.explain import Explanation, cure_of, explain, rule_of, shown_blocker
+from ddx.base.errors import NotFound
+from ddx.tracker.archive_file import archive
+from ddx.tracker.explanation import BeadExplanation, cure_of, explain, rule_of, shown_blocker
 from ddx.tracker.queue import BLOCKER_KINDS, Blocker
 
 
 @pytest.fixture
 def explained(tmp_path):
-    def ask(bead_id: str, *rows, **around) -> Explanation:
+    def ask(bead_id: str, *rows, **around) -> BeadExplanation:
         view = tracker_in(tmp_path, *rows).snapshot()
-        return explain(view, bead_id, surroundings(**around), now=NOW)
+        return explain(view, bead_id, surroundings(**around))
 
     return ask
 
@@ -23,7 +23,9 @@ def explained(tmp_path):
 def test_a_ready_bead_knows_its_place_and_who_is_ahead(explained):  # T-22
     rows = (bead("a"), bead("b", priority=0), bead("c", status="blocked"))
     found = explained("a", *rows)
-    assert found == Explanation("a", "ready", 2, ("b",), (), "")
+    assert found == BeadExplanation(
+        bead_id="a", standing="ready", place=2, ahead=("b",), blockers=(), not_closable=""
+    )
     assert explained("b", *rows).place == 1
 
 
@@ -80,8 +82,13 @@ def test_dependencies_are_named_with_their_status(explained):  # T-22, D-14
 
 
 def test_a_finished_bead_has_nothing_in_its_way(explained):
-    assert explained("a", bead("a", status="closed")) == Explanation(
-        "a", "finished", 0, (), (), "it is closed"
+    assert explained("a", bead("a", status="closed")) == BeadExplanation(
+        bead_id="a",
+        standing="finished",
+        place=0,
+        ahead=(),
+        blockers=(),
+        not_closable="it is closed",
     )
     assert explained("a", bead("a", status="cancelled")).standing == "finished"
 
@@ -96,16 +103,16 @@ def test_an_archived_bead_is_explained_and_an_unknown_one_is_not(tmp_path):
     tracker.change(lambda view, now: archive(view))
     view = tracker.snapshot()
     around = tracker.surroundings()
-    assert explain(view, "a", around, now=NOW).not_closable == "it is in the archive"
+    assert explain(view, "a", around).not_closable == "it is in the archive"
     with pytest.raises(NotFound, match="'c'"):
-        explain(view, "c", around, now=NOW)
+        explain(view, "c", around)
 
 
 def test_every_kind_of_blocker_has_a_rule_and_a_cure_or_a_wait():  # T-22
     for kind in BLOCKER_KINDS:
         held = Blocker(kind, ids=("b", "c"), next_eligible_at="2026-01-03T00:00:00Z")
         assert rule_of(held)
-        if kind not in ("pending-landing", "document-uncommitted"):
+        if kind not in ("pending-landing", "document-missing", "document-uncommitted"):
             assert cure_of("a", held)
 
 

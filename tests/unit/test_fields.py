@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.beads import NOW, bead, edges, waiting
 
-from ddx.errors import UsageError
-from ddx.fastjson import Verbatim, dumps
+from ddx.base.errors import UsageError
+from ddx.base.json import Verbatim, dumps
 from ddx.testing import MemoryView
+from ddx.tracker.changeset import WorkingCopy
 from ddx.tracker.fields import OWNED, checked, put_fields, with_dependency, without_dependency
-from ddx.tracker.working import Working
 
 
 @pytest.mark.parametrize(
@@ -131,13 +131,13 @@ def test_any_clean_json_value_comes_back_exactly(given):  # T-12
 
 def test_waiting_twice_is_waiting_once():
     rows = [waiting("app-2", "app-1"), bead("app-1"), waiting("app-3", "app-1", type="waits-for")]
-    working = Working(MemoryView(rows), now=NOW)
+    working = WorkingCopy(MemoryView(rows), now=NOW)
     assert with_dependency(working, rows[0], "app-1") is rows[0]
     assert with_dependency(working, rows[2], "app-1") is rows[2]
 
 
 def test_a_new_edge_says_who_drew_it_and_when():  # T-1
-    working = Working(MemoryView([bead("app-1"), bead("app-2")]), now=NOW)
+    working = WorkingCopy(MemoryView([bead("app-1"), bead("app-2")]), now=NOW)
     linked = with_dependency(working, bead("app-2"), "app-1", by="mara")
     (edge,) = edges("app-2", "app-1")
     assert linked["dependencies"] == [{**edge, "created_at": NOW, "created_by": "mara"}]

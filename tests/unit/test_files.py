@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from ddx.errors import Busy, DdxError
-from ddx.files import Lock, Replacement, identity_of, remove_leftovers, replace
+from ddx.base.errors import Busy, DdxError
+from ddx.base.files import Lock, Replacement, identity_of, remove_leftovers, replace
 from ddx.testing import FakeClock
 
 

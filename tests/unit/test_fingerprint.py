@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ddx.execution.fingerprint import find_drift, fingerprint
+from ddx.attempts.claims import find_drift
+from ddx.tracker.bead import Bead
 
 ROW: dict[str, Any] = {
     "id": "app-1",
@@ -38,8 +39,8 @@ CLAIMED = {**ROW, "status": "in_progress", "owner": "helix", "claim-id": "c1"}
 def test_every_governing_field_is_drift_before_the_claim_and_after(  # D-6
     field: str, change: dict[str, Any]
 ) -> None:
-    before = find_drift("app-1", fingerprint(ROW), {**ROW, **change})
-    after = find_drift("app-1", fingerprint(ROW), {**CLAIMED, **change}, claim_id="c1")
+    before = find_drift("app-1", Bead.of(ROW).fingerprint, {**ROW, **change})
+    after = find_drift("app-1", Bead.of(ROW).fingerprint, {**CLAIMED, **change}, claim_id="c1")
     assert before is not None
     assert field in before.fields
     assert after is not None
@@ -59,7 +60,7 @@ def test_every_governing_field_is_drift_before_the_claim_and_after(  # D-6
 def test_a_claim_that_is_not_as_ours_wrote_it_is_drift(  # D-6, T-21
     field: str, change: dict[str, Any]
 ) -> None:
-    drift = find_drift("app-1", fingerprint(ROW), {**CLAIMED, **change}, claim_id="c1")
+    drift = find_drift("app-1", Bead.of(ROW).fingerprint, {**CLAIMED, **change}, claim_id="c1")
     assert drift is not None
     assert field in drift.fields
 
@@ -77,17 +78,19 @@ def test_a_claim_that_is_not_as_ours_wrote_it_is_drift(  # D-6, T-21
     ],
 )
 def test_words_and_absent_values_are_not_material(change: dict[str, Any]) -> None:  # D-6
-    assert find_drift("app-1", fingerprint(ROW), {**ROW, **change}) is None
-    assert find_drift("app-1", fingerprint(ROW), {**CLAIMED, **change}, claim_id="c1") is None
+    assert find_drift("app-1", Bead.of(ROW).fingerprint, {**ROW, **change}) is None
+    assert (
+        find_drift("app-1", Bead.of(ROW).fingerprint, {**CLAIMED, **change}, claim_id="c1") is None
+    )
 
 
 def test_a_bead_that_is_gone_has_drifted() -> None:
-    drift = find_drift("app-1", fingerprint(ROW), None, claim_id="c1")
+    drift = find_drift("app-1", Bead.of(ROW).fingerprint, None, claim_id="c1")
     assert drift is not None
     assert drift.reason == "app-1 changed meanwhile: it is gone"
 
 
 def test_a_bead_that_is_not_open_cannot_be_claimed() -> None:
-    drift = find_drift("app-1", fingerprint(ROW), CLAIMED)
+    drift = find_drift("app-1", Bead.of(ROW).fingerprint, CLAIMED)
     assert drift is not None
     assert drift.fields == ("status",)

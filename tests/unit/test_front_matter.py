@@ -9,7 +9,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ddx.graph.front_matter import BrokenFrontMatter, line_of, lines_of, read, split
+from ddx.documents.page import BrokenFrontMatter, line_of, lines_of, read, split
 
 # The law: both readers agree
 

@@ -8,16 +8,16 @@ from statistics import median
 import pytest
 from benchmarks.generate_documents import DOCUMENTS_ROOT, change_one, files, write_tree
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.graph.cache import load_graph
-from ddx.graph.graph import Graph
-from ddx.project import Project
+from ddx.base.clock import Clock
+from ddx.documents.cache import load_graph
+from ddx.documents.graph import Graph
+from ddx.project.project import Project
 
 DOCUMENTS = 500
 
 
 def read(folder: Path) -> Graph:
-    return load_graph(Project(os.path.realpath(folder)), [DOCUMENTS_ROOT], clock=SYSTEM_CLOCK)
+    return load_graph(Project(os.path.realpath(folder)), [DOCUMENTS_ROOT], clock=Clock())
 
 
 @pytest.fixture(scope="module")

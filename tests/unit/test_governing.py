@@ -8,34 +8,34 @@ import pytest
 from tests.support.beads import bead
 from tests.support.documents import SEED, graph_of_files, pages
 
-from ddx.execution.governing import Governing, govern
-from ddx.execution.model import Bead
-from ddx.graph.assemble import assemble
-from ddx.graph.parse import parse, unreadable
-from ddx.graph.proof.catalog import definitions_of
+from ddx.documents.assembly import assemble
+from ddx.documents.catalog import definitions_of
+from ddx.documents.parser import parse, unreadable
+from ddx.proof.governing import Governance
+from ddx.tracker.bead import Bead
 
 EXEC = "execution:\n  command: pytest -q\n  required: true"
 COVERAGE = "metric:\n  direction: higher\n  command: cover\n  ratchet: true"
 CHAIN = {"PRD_1": "", "FEAT_1": "depends_on: [PRD-1]", "TD_1": "depends_on: [FEAT-1]", "TD_2": ""}
 
 
-def governed(files: dict[str, str], *beads: dict[str, Any]) -> Governing:
+def governed(files: dict[str, str], *beads: dict[str, Any]) -> Governance:
     graph = graph_of_files(files)
     rows = [bead(f"app-{number}", **fields) for number, fields in enumerate(beads, start=1)]
     definitions = definitions_of(graph, graph.metrics, [])
-    return govern(graph, definitions, [Bead(row["id"], row) for row in rows])
+    return Governance.decide(graph, [Bead(row["id"], row) for row in rows], definitions)
 
 
-def on(spec_id: str, **texts: str) -> Governing:
+def on(spec_id: str, **texts: str) -> Governance:
     """One bead on a document of the chain, which `texts` adds to."""
     return governed(pages(**{**CHAIN, **texts}), {"spec__id": spec_id})
 
 
-def ids(found: Governing) -> list[str]:
+def ids(found: Governance) -> list[str]:
     return [document.id for document in found.documents]
 
 
-def required(found: Governing) -> list[str]:
+def required(found: Governance) -> list[str]:
     return [execution.id for execution in found.required]
 
 

@@ -18,49 +18,58 @@ from tests.fixtures.streams.recorded import (
     reply_of,
 )
 
-from ddx.harnesses.base import CostSource, End, Event, Exit, Kind, Reply, Request, Usage
-from ddx.harnesses.claude import Claude
-from ddx.supervision import Stopped
+from ddx.agents.claude import Claude
+from ddx.agents.harness import (
+    AgentEvent,
+    AgentEventKind,
+    CallEnd,
+    CostSource,
+    ProcessExit,
+    Reply,
+    Request,
+    StopCause,
+    Usage,
+)
 
 CLAUDE = Claude(machine=Elsewhere())
 REQUEST = Request("do it", "/workspace", "/scratch")
 
 ENDS = {
-    "success": End.COMPLETED,
-    "older-version": End.COMPLETED,
-    "overloaded-then-fine": End.COMPLETED,
-    "dropped-stream": End.COMPLETED,
-    "usage-warning": End.COMPLETED,
-    "unknown-price": End.COMPLETED,
-    "unknown-effort": End.COMPLETED,
-    "structured": End.COMPLETED,
-    "structured-not-given": End.COMPLETED,
-    "read-only": End.COMPLETED,
-    "two-results": End.COMPLETED,
-    "subagent-refused": End.COMPLETED,
-    "denied-accept-edits": End.DENIED,
-    "denied-dont-ask": End.DENIED,
-    "max-turns": End.LIMIT_TURNS,
-    "structured-never-valid": End.LIMIT_TURNS,
-    "max-budget": End.LIMIT_BUDGET,
-    "http-400": End.API_ERROR,
-    "http-500": End.API_ERROR,
-    "prompt-too-long": End.API_ERROR,
-    "http-401": End.AUTH,
-    "http-403": End.AUTH,
-    "not-logged-in": End.AUTH,
-    "http-429": End.RATE_LIMITED,
-    "usage-limit": End.RATE_LIMITED,
-    "usage-limit-epoch": End.RATE_LIMITED,
-    "no-credit": End.RATE_LIMITED,
-    "sigterm": End.INTERRUPTED,
-    "sigint": End.INTERRUPTED,
-    "sigint-without-result": End.INTERRUPTED,
-    "duplex-interrupt": End.INTERRUPTED,
-    "sigkill": End.CRASHED,
-    "root-refused": End.CRASHED,
-    "unknown-flag": End.CRASHED,
-    "hook-stopped": End.CRASHED,
+    "success": CallEnd.COMPLETED,
+    "older-version": CallEnd.COMPLETED,
+    "overloaded-then-fine": CallEnd.COMPLETED,
+    "dropped-stream": CallEnd.COMPLETED,
+    "usage-warning": CallEnd.COMPLETED,
+    "unknown-price": CallEnd.COMPLETED,
+    "unknown-effort": CallEnd.COMPLETED,
+    "structured": CallEnd.COMPLETED,
+    "structured-not-given": CallEnd.COMPLETED,
+    "read-only": CallEnd.COMPLETED,
+    "two-results": CallEnd.COMPLETED,
+    "subagent-refused": CallEnd.COMPLETED,
+    "denied-accept-edits": CallEnd.DENIED,
+    "denied-dont-ask": CallEnd.DENIED,
+    "max-turns": CallEnd.LIMIT_TURNS,
+    "structured-never-valid": CallEnd.LIMIT_TURNS,
+    "max-budget": CallEnd.LIMIT_BUDGET,
+    "http-400": CallEnd.API_ERROR,
+    "http-500": CallEnd.API_ERROR,
+    "prompt-too-long": CallEnd.API_ERROR,
+    "http-401": CallEnd.AUTH,
+    "http-403": CallEnd.AUTH,
+    "not-logged-in": CallEnd.AUTH,
+    "http-429": CallEnd.RATE_LIMITED,
+    "usage-limit": CallEnd.RATE_LIMITED,
+    "usage-limit-epoch": CallEnd.RATE_LIMITED,
+    "no-credit": CallEnd.RATE_LIMITED,
+    "sigterm": CallEnd.INTERRUPTED,
+    "sigint": CallEnd.INTERRUPTED,
+    "sigint-without-result": CallEnd.INTERRUPTED,
+    "duplex-interrupt": CallEnd.INTERRUPTED,
+    "sigkill": CallEnd.CRASHED,
+    "root-refused": CallEnd.CRASHED,
+    "unknown-flag": CallEnd.CRASHED,
+    "hook-stopped": CallEnd.CRASHED,
 }
 
 
@@ -75,16 +84,23 @@ def test_each_recorded_call_ends_as_it_really_did(case):  # X-4
 )
 def test_an_exit_code_and_a_subtype_of_success_prove_nothing(case, code):
     result = json.loads(lines("claude", case)[-1])
-    assert Claude().finish(Exit(code), events_of(CLAUDE, case)).end is not End.COMPLETED
+    assert Claude().finish(ProcessExit(code), events_of(CLAUDE, case)).end is not CallEnd.COMPLETED
     if case != "sigint":
         assert result["subtype"] == "success"
 
 
 def test_a_success_carries_text_session_and_cost():
     assert reply_of(CLAUDE, "success") == Reply(
-        End.COMPLETED,
+        CallEnd.COMPLETED,
         text="Done: wrote hello.txt and committed.",
-        usage=Usage(4200, 2500, 300, 120, 0.0212, CostSource.REPORTED),
+        usage=Usage(
+            input=4200,
+            cache_read=2500,
+            cache_write=300,
+            output=120,
+            cost_usd=0.0212,
+            cost_source=CostSource.REPORTED,
+        ),
         session=json.loads(lines("claude", "success")[0])["session_id"],
     )
 
@@ -105,7 +121,9 @@ def test_limits_say_what_was_reached_and_what_it_took():
 
 def test_retries_are_seen_as_waiting():
     waits = [
-        event for event in events_of(CLAUDE, "overloaded-then-fine") if event.kind is Kind.WAITING
+        event
+        for event in events_of(CLAUDE, "overloaded-then-fine")
+        if event.kind is AgentEventKind.WAITING
     ]
     assert [wait.data["status"] for wait in waits] == [529, 529, 529]
     assert reply_of(CLAUDE, "overloaded-then-fine").retries == 3
@@ -126,8 +144,10 @@ def test_a_usage_limit_says_until_when_if_the_program_does(case, until):  # X-8
 
 
 def test_the_structured_end_of_a_limit_is_known_to_the_second():
-    faults = [event for event in events_of(CLAUDE, "usage-limit") if event.kind is Kind.FAULT]
-    assert faults[0].data == {"end": End.RATE_LIMITED, "until": "2026-11-18T11:06:40Z"}
+    faults = [
+        event for event in events_of(CLAUDE, "usage-limit") if event.kind is AgentEventKind.FAULT
+    ]
+    assert faults[0].data == {"end": CallEnd.RATE_LIMITED, "until": "2026-11-18T11:06:40Z"}
 
 
 class TestUsage:
@@ -137,7 +157,7 @@ class TestUsage:
         usages = [
             event.usage.input
             for event in events_of(CLAUDE, "success")
-            if event.kind is Kind.USAGE and event.usage
+            if event.kind is AgentEventKind.USAGE and event.usage
         ]
         assert sum(usages) > 4200
         assert reply_of(CLAUDE, "success").usage.input == 4200
@@ -152,7 +172,14 @@ class TestUsage:
 
     def test_the_last_of_several_results_is_the_total(self):
         usage = reply_of(CLAUDE, "two-results").usage
-        assert usage == Usage(2000, 400, 600, 100, 0.01308, CostSource.REPORTED)
+        assert usage == Usage(
+            input=2000,
+            cache_read=400,
+            cache_write=600,
+            output=100,
+            cost_usd=0.01308,
+            cost_source=CostSource.REPORTED,
+        )
 
     def test_a_guessed_price_is_no_cost(self):
         usage = reply_of(CLAUDE, "unknown-price").usage
@@ -163,8 +190,12 @@ class TestUsage:
         assert reply_of(CLAUDE, "older-version").usage.cost_source is CostSource.REPORTED
 
     def test_without_a_result_each_message_counts_once(self):
-        cut_off = [event for event in events_of(CLAUDE, "success") if event.kind is not Kind.RESULT]
-        usage = CLAUDE.finish(Exit(-9, Stopped.TIMED_OUT), cut_off).usage
+        cut_off = [
+            event
+            for event in events_of(CLAUDE, "success")
+            if event.kind is not AgentEventKind.RESULT
+        ]
+        usage = CLAUDE.finish(ProcessExit(-9, StopCause.TIMED_OUT), cut_off).usage
         assert (usage.input, usage.cache_read, usage.cache_write) == (4200, 2500, 300)
         assert usage.cost_source is CostSource.UNKNOWN
 
@@ -177,19 +208,19 @@ def test_structured_output_is_handed_on_only_if_it_was_valid():
 
 def test_a_program_that_does_not_go_after_its_result_has_completed():
     events = events_of(CLAUDE, "success")
-    assert CLAUDE.finish(Exit(143, Stopped.AFTER_RESULT), events).end is End.COMPLETED
-    assert CLAUDE.finish(Exit(-9, Stopped.AFTER_RESULT), events).end is End.COMPLETED
-    assert CLAUDE.finish(Exit(143), events).end is End.INTERRUPTED
-    assert CLAUDE.finish(Exit(1), events).end is End.CRASHED
+    assert CLAUDE.finish(ProcessExit(143, StopCause.AFTER_RESULT), events).end is CallEnd.COMPLETED
+    assert CLAUDE.finish(ProcessExit(-9, StopCause.AFTER_RESULT), events).end is CallEnd.COMPLETED
+    assert CLAUDE.finish(ProcessExit(143), events).end is CallEnd.INTERRUPTED
+    assert CLAUDE.finish(ProcessExit(1), events).end is CallEnd.CRASHED
 
 
 @pytest.mark.parametrize(
     ("stopped", "end"),
     [
-        (Stopped.TIMED_OUT, End.TIMED_OUT),
-        (Stopped.STALLED, End.STALLED),
-        (Stopped.INTERRUPTED, End.INTERRUPTED),
-        (Stopped.OVER_BUDGET, End.LIMIT_BUDGET),
+        (StopCause.TIMED_OUT, CallEnd.TIMED_OUT),
+        (StopCause.STALLED, CallEnd.STALLED),
+        (StopCause.INTERRUPTED, CallEnd.INTERRUPTED),
+        (StopCause.OVER_BUDGET, CallEnd.LIMIT_BUDGET),
     ],
 )
 def test_where_we_ended_it_our_reason_stands(stopped, end):
@@ -225,7 +256,9 @@ class TestCommand:
 
     def test_bounds_model_and_schema_become_flags(self):
         request = Request(
-            *("", "/w", "/s"),
+            "",
+            "/w",
+            "/s",
             model="opus",
             effort="high",
             schema="{}",
@@ -279,11 +312,11 @@ LINES = odd_lines(
 @settings(max_examples=100, deadline=None)
 @given(st.lists(LINES, max_size=3), EXITS)
 def test_no_line_raises_and_nothing_completes_without_a_good_result(said, exit):
-    events: list[Event] = [event for line in said for event in CLAUDE.parse(line)]
+    events: list[AgentEvent] = [event for line in said for event in CLAUDE.parse(line)]
     events += [event for line in said for event in CLAUDE.parse_error(line)]
     reply = CLAUDE.finish(exit, events)
-    if reply.end is End.COMPLETED:
-        assert exit.code == 0 or exit.stopped is Stopped.AFTER_RESULT
+    if reply.end is CallEnd.COMPLETED:
+        assert exit.code == 0 or exit.stopped is StopCause.AFTER_RESULT
         rows = [json.loads(line) for line in said if line.startswith("{") and line.endswith("}")]
         assert any(
             row.get("type") == "result"

@@ -18,9 +18,17 @@ from tests.fixtures.streams.recorded import (
     reply_of,
 )
 
-from ddx.harnesses.base import CostSource, End, Exit, Kind, Reply, Request, Usage
-from ddx.harnesses.codex import Codex
-from ddx.supervision import Stopped
+from ddx.agents.codex import Codex
+from ddx.agents.harness import (
+    AgentEventKind,
+    CallEnd,
+    CostSource,
+    ProcessExit,
+    Reply,
+    Request,
+    StopCause,
+    Usage,
+)
 
 CODEX = Codex(machine=Elsewhere())
 REQUEST = Request("do it", "/workspace", "/scratch")
@@ -29,38 +37,38 @@ NO_FLAG = "error: unexpected argument '--no-such-flag' found"
 NO_REPOSITORY = "Not inside a trusted directory and --skip-git-repo-check was not specified."
 
 ENDS = {
-    "success": End.COMPLETED,
-    "success-full-access": End.COMPLETED,
-    "cached": End.COMPLETED,
-    "items": End.COMPLETED,
-    "command-failed": End.COMPLETED,
-    "sandbox-refused": End.COMPLETED,
-    "escalation-refused": End.COMPLETED,
-    "read-only": End.COMPLETED,
-    "flaky-then-fine": End.COMPLETED,
-    "dropped-stream": End.COMPLETED,
-    "structured": End.COMPLETED,
-    "structured-invalid": End.COMPLETED,
-    "thread-first": End.COMPLETED,
-    "thread-resumed": End.COMPLETED,
-    "declined": End.DENIED,
-    "sandbox-broken": End.DENIED,
-    "http-400": End.API_ERROR,
-    "http-500": End.API_ERROR,
-    "http-401": End.AUTH,
-    "http-403": End.AUTH,
-    "missing-key": End.AUTH,
-    "http-429": End.RATE_LIMITED,
-    "usage-limit": End.RATE_LIMITED,
-    "usage-limit-today": End.RATE_LIMITED,
-    "no-quota": End.RATE_LIMITED,
-    "sigterm": End.INTERRUPTED,
-    "offline": End.INTERRUPTED,
-    "waiting-for-an-hour": End.INTERRUPTED,
-    "sigint": End.CRASHED,
-    "not-a-repository": End.CRASHED,
-    "unknown-flag": End.CRASHED,
-    "footer": End.CRASHED,
+    "success": CallEnd.COMPLETED,
+    "success-full-access": CallEnd.COMPLETED,
+    "cached": CallEnd.COMPLETED,
+    "items": CallEnd.COMPLETED,
+    "command-failed": CallEnd.COMPLETED,
+    "sandbox-refused": CallEnd.COMPLETED,
+    "escalation-refused": CallEnd.COMPLETED,
+    "read-only": CallEnd.COMPLETED,
+    "flaky-then-fine": CallEnd.COMPLETED,
+    "dropped-stream": CallEnd.COMPLETED,
+    "structured": CallEnd.COMPLETED,
+    "structured-invalid": CallEnd.COMPLETED,
+    "thread-first": CallEnd.COMPLETED,
+    "thread-resumed": CallEnd.COMPLETED,
+    "declined": CallEnd.DENIED,
+    "sandbox-broken": CallEnd.DENIED,
+    "http-400": CallEnd.API_ERROR,
+    "http-500": CallEnd.API_ERROR,
+    "http-401": CallEnd.AUTH,
+    "http-403": CallEnd.AUTH,
+    "missing-key": CallEnd.AUTH,
+    "http-429": CallEnd.RATE_LIMITED,
+    "usage-limit": CallEnd.RATE_LIMITED,
+    "usage-limit-today": CallEnd.RATE_LIMITED,
+    "no-quota": CallEnd.RATE_LIMITED,
+    "sigterm": CallEnd.INTERRUPTED,
+    "offline": CallEnd.INTERRUPTED,
+    "waiting-for-an-hour": CallEnd.INTERRUPTED,
+    "sigint": CallEnd.CRASHED,
+    "not-a-repository": CallEnd.CRASHED,
+    "unknown-flag": CallEnd.CRASHED,
+    "footer": CallEnd.CRASHED,
 }
 
 
@@ -71,16 +79,25 @@ def test_each_recorded_call_ends_as_it_really_did(case):  # X-4
 
 def test_a_success_carries_text_session_and_no_cost():
     assert reply_of(CODEX, "success") == Reply(
-        End.COMPLETED,
+        CallEnd.COMPLETED,
         text="Done: wrote hello.txt and committed.",
-        usage=Usage(1700, 2500, 0, 120, None, CostSource.UNKNOWN),
+        usage=Usage(
+            input=1700,
+            cache_read=2500,
+            cache_write=0,
+            output=120,
+            cost_usd=None,
+            cost_source=CostSource.UNKNOWN,
+        ),
         session=json.loads(lines("codex", "success")[0])["thread_id"],
     )
 
 
 def test_a_failed_command_of_the_agent_is_no_denial_and_is_told():
     notices = [
-        event.text for event in events_of(CODEX, "command-failed") if event.kind is Kind.NOTICE
+        event.text
+        for event in events_of(CODEX, "command-failed")
+        if event.kind is AgentEventKind.NOTICE
     ]
     assert "command: /bin/bash -lc 'exit 3': exit code 3" in notices
     assert reply_of(CODEX, "command-failed").denied == ()
@@ -102,14 +119,14 @@ def test_an_agent_that_tries_bubblewrap_itself_is_not_denied():
     (completed,) = (line for line in lines("codex", "sandbox-broken") if "bwrap:" in line)
     row = json.loads(completed)
     row["item"]["command"] = "bwrap true"
-    assert [event.kind for event in CODEX.parse(json.dumps(row))] == [Kind.NOTICE]
+    assert [event.kind for event in CODEX.parse(json.dumps(row))] == [AgentEventKind.NOTICE]
 
 
 def test_an_item_of_the_type_error_is_a_warning():
     events = [
         event for event in events_of(CODEX, "success") if event.text.startswith("Model metadata")
     ]
-    assert [event.kind for event in events] == [Kind.NOTICE]
+    assert [event.kind for event in events] == [AgentEventKind.NOTICE]
 
 
 @pytest.mark.parametrize(("case", "retries"), [("flaky-then-fine", 1), ("http-401", 2)])
@@ -118,8 +135,8 @@ def test_a_reconnect_is_a_wait_and_no_failure(case, retries):
 
 
 def test_offline_it_waits_for_ever_and_our_limit_says_so():
-    reply = reply_of(CODEX, "offline", stopped=Stopped.STALLED)
-    assert reply.end is End.STALLED
+    reply = reply_of(CODEX, "offline", stopped=StopCause.STALLED)
+    assert reply.end is CallEnd.STALLED
     assert "waited: Reconnecting... waiting for network" in reply.reason
 
 
@@ -158,7 +175,7 @@ class TestUsage:
 
     @pytest.mark.parametrize(
         ("case", "usage"),
-        [("cached", Usage(600, 400, 0, 50)), ("items", Usage(500, 300, 100, 40))],
+        [("cached", Usage(600, 400, 0, output=50)), ("items", Usage(500, 300, 100, output=40))],
     )
     def test_input_is_told_without_what_came_from_the_cache(self, case, usage):
         assert reply_of(CODEX, case).usage == usage
@@ -170,7 +187,7 @@ class TestUsage:
 
     def test_of_several_totals_of_one_thread_the_last_counts(self):
         events = [*events_of(CODEX, "thread-first"), *events_of(CODEX, "thread-resumed")]
-        assert CODEX.finish(Exit(0), events).usage == Usage(1600, 400, 0, 100)
+        assert CODEX.finish(ProcessExit(0), events).usage == Usage(1600, 400, 0, output=100)
 
     def test_the_footer_for_people_is_read_where_there_is_no_other_number(self):  # X-4a
         assert reply_of(CODEX, "footer").usage == Usage(input=850)
@@ -189,12 +206,12 @@ class TestUsage:
     )
     def test_a_footer_is_two_lines_that_stand_together(self, read, said, tokens):  # X-4a
         events = [event for line in said for event in read(line)]
-        assert CODEX.finish(Exit(1), events).usage.tokens == tokens
+        assert CODEX.finish(ProcessExit(1), events).usage.tokens == tokens
 
     def test_a_footer_adds_nothing_to_a_usage_that_is_known(self):
         footer = [*CODEX.parse_error("tokens used"), *CODEX.parse_error("9")]
         events = [*events_of(CODEX, "cached"), *footer]
-        assert CODEX.finish(Exit(0), events).usage == Usage(600, 400, 0, 50)
+        assert CODEX.finish(ProcessExit(0), events).usage == Usage(600, 400, 0, output=50)
 
 
 def test_a_reply_that_is_json_is_handed_on_as_such():
@@ -203,7 +220,7 @@ def test_a_reply_that_is_json_is_handed_on_as_such():
 
 
 def test_what_it_does_is_shown():
-    shown = [event.text for event in events_of(CODEX, "items") if event.kind is Kind.TOOL]
+    shown = [event.text for event in events_of(CODEX, "items") if event.kind is AgentEventKind.TOOL]
     assert shown == [
         "file change: /workspace/a.txt, /workspace/b.txt",
         "helix.ready",
@@ -212,9 +229,11 @@ def test_what_it_does_is_shown():
 
 
 def test_code_zero_without_a_completed_turn_is_no_success():
-    begun = [event for event in events_of(CODEX, "success") if event.kind is not Kind.RESULT]
-    assert CODEX.finish(Exit(0), begun).end is End.CRASHED
-    assert CODEX.finish(Exit(1), events_of(CODEX, "success")).end is End.CRASHED
+    begun = [
+        event for event in events_of(CODEX, "success") if event.kind is not AgentEventKind.RESULT
+    ]
+    assert CODEX.finish(ProcessExit(0), begun).end is CallEnd.CRASHED
+    assert CODEX.finish(ProcessExit(1), events_of(CODEX, "success")).end is CallEnd.CRASHED
 
 
 class TestCommand:
@@ -274,12 +293,12 @@ LINES = odd_lines(
 def test_no_line_raises_and_nothing_completes_without_a_completed_turn(said, exit):
     events = [event for line in said for event in CODEX.parse(line)]
     events += [event for line in said for event in CODEX.parse_error(line)]
-    if CODEX.finish(exit, events).end is End.COMPLETED:
-        assert exit.code == 0 or exit.stopped is Stopped.AFTER_RESULT
+    if CODEX.finish(exit, events).end is CallEnd.COMPLETED:
+        assert exit.code == 0 or exit.stopped is StopCause.AFTER_RESULT
         rows = [json.loads(line) for line in said if line.startswith("{") and line.endswith("}")]
         assert any(row.get("type") == "turn.completed" for row in rows)
 
 
 @pytest.mark.parametrize("line", BROKEN)
 def test_a_broken_deep_or_foreign_line_is_survived(line):
-    assert all(event.kind is Kind.NOTICE for event in CODEX.parse(line))
+    assert all(event.kind is AgentEventKind.NOTICE for event in CODEX.parse(line))

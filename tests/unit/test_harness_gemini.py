@@ -19,33 +19,41 @@ from tests.fixtures.streams.recorded import (
     reply_of,
 )
 
-from ddx.harnesses.base import CostSource, End, Exit, Kind, Reply, Request, Usage
-from ddx.harnesses.gemini import Gemini
-from ddx.supervision import Stopped
+from ddx.agents.gemini import Gemini
+from ddx.agents.harness import (
+    AgentEventKind,
+    CallEnd,
+    CostSource,
+    ProcessExit,
+    Reply,
+    Request,
+    StopCause,
+    Usage,
+)
 
 GEMINI = Gemini(machine=Elsewhere())
 REQUEST = Request("do it", "/workspace", "/scratch")
 
 ENDS = {
-    "success": End.COMPLETED,
-    "hello": End.COMPLETED,
-    "no-tools-offered": End.COMPLETED,
-    "plan-read": End.COMPLETED,
-    "cached-and-thoughts": End.COMPLETED,
-    "flaky-then-fine": End.COMPLETED,
-    "dropped-stream": End.COMPLETED,
-    "tool-not-offered": End.DENIED,
-    "plan-denied": End.DENIED,
-    "untrusted": End.DENIED,
-    "not-logged-in": End.AUTH,
-    "http-401": End.AUTH,
-    "http-400": End.API_ERROR,
-    "quota-of-the-day": End.RATE_LIMITED,
-    "quota-with-delay": End.RATE_LIMITED,
-    "max-turns": End.LIMIT_TURNS,
-    "sigterm": End.CRASHED,
-    "sigint": End.CRASHED,
-    "waiting-for-hours": End.CRASHED,
+    "success": CallEnd.COMPLETED,
+    "hello": CallEnd.COMPLETED,
+    "no-tools-offered": CallEnd.COMPLETED,
+    "plan-read": CallEnd.COMPLETED,
+    "cached-and-thoughts": CallEnd.COMPLETED,
+    "flaky-then-fine": CallEnd.COMPLETED,
+    "dropped-stream": CallEnd.COMPLETED,
+    "tool-not-offered": CallEnd.DENIED,
+    "plan-denied": CallEnd.DENIED,
+    "untrusted": CallEnd.DENIED,
+    "not-logged-in": CallEnd.AUTH,
+    "http-401": CallEnd.AUTH,
+    "http-400": CallEnd.API_ERROR,
+    "quota-of-the-day": CallEnd.RATE_LIMITED,
+    "quota-with-delay": CallEnd.RATE_LIMITED,
+    "max-turns": CallEnd.LIMIT_TURNS,
+    "sigterm": CallEnd.CRASHED,
+    "sigint": CallEnd.CRASHED,
+    "waiting-for-hours": CallEnd.CRASHED,
 }
 
 
@@ -56,9 +64,16 @@ def test_each_recorded_call_ends_as_it_really_did(case):  # X-4
 
 def test_a_success_carries_text_session_and_no_cost():
     assert reply_of(GEMINI, "success") == Reply(
-        End.COMPLETED,
+        CallEnd.COMPLETED,
         text="Done: wrote hello.txt and committed.",
-        usage=Usage(1700, 2500, 0, 120, None, CostSource.UNKNOWN),
+        usage=Usage(
+            input=1700,
+            cache_read=2500,
+            cache_write=0,
+            output=120,
+            cost_usd=None,
+            cost_source=CostSource.UNKNOWN,
+        ),
         session=json.loads(lines("gemini", "success")[0])["session_id"],
     )
 
@@ -95,24 +110,24 @@ def test_an_overridden_mode_is_a_denial_even_if_it_ends_well():
             'Approval mode overridden to "default" because the current folder is not trusted.'
         ),
     ]
-    reply = GEMINI.finish(Exit(0), events)
-    assert reply.end is End.DENIED
+    reply = GEMINI.finish(ProcessExit(0), events)
+    assert reply.end is CallEnd.DENIED
     assert "not trusted" in reply.reason
 
 
 @pytest.mark.parametrize(
     ("status", "end"),
     [
-        (400, End.API_ERROR),
-        (401, End.AUTH),
-        (403, End.AUTH),
-        (429, End.RATE_LIMITED),
-        (500, End.API_ERROR),
-        (503, End.API_ERROR),
+        (400, CallEnd.API_ERROR),
+        (401, CallEnd.AUTH),
+        (403, CallEnd.AUTH),
+        (429, CallEnd.RATE_LIMITED),
+        (500, CallEnd.API_ERROR),
+        (503, CallEnd.API_ERROR),
     ],
 )
 def test_an_exit_code_is_the_status_modulo_256(status, end):
-    assert GEMINI.finish(Exit(status % 256), []).end is end
+    assert GEMINI.finish(ProcessExit(status % 256), []).end is end
 
 
 @pytest.mark.parametrize("case", ["http-400", "http-401", "quota-of-the-day"])
@@ -123,9 +138,13 @@ def test_the_reason_is_the_service_s_own(case):
 
 def test_an_error_is_known_even_if_we_had_to_end_the_program():
     events = events_of(GEMINI, "quota-of-the-day")
-    assert GEMINI.finish(Exit(-9, Stopped.AFTER_RESULT), events).end is End.RATE_LIMITED
+    assert (
+        GEMINI.finish(ProcessExit(-9, StopCause.AFTER_RESULT), events).end is CallEnd.RATE_LIMITED
+    )
     limited = events_of(GEMINI, "max-turns")
-    assert GEMINI.finish(Exit(-9, Stopped.AFTER_RESULT), limited).end is End.LIMIT_TURNS
+    assert (
+        GEMINI.finish(ProcessExit(-9, StopCause.AFTER_RESULT), limited).end is CallEnd.LIMIT_TURNS
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,8 +156,8 @@ def test_a_usage_limit_says_until_when_if_the_program_does(case, until):  # X-8
 
 
 def test_a_wait_of_hours_is_told_with_its_end():
-    reply = reply_of(GEMINI, "waiting-for-hours", stopped=Stopped.STALLED)
-    assert (reply.end, reply.retries) == (End.STALLED, 1)
+    reply = reply_of(GEMINI, "waiting-for-hours", stopped=StopCause.STALLED)
+    assert (reply.end, reply.retries) == (CallEnd.STALLED, 1)
     assert "while it waited" in reply.reason
     assert reply.until == "2026-11-16T15:20:05Z"
 
@@ -149,13 +168,13 @@ def test_retries_on_stderr_are_seen_as_waiting():
 
 def test_it_heeds_no_signal_during_a_request_so_only_the_kill_is_seen():
     assert code("gemini", "sigterm") == -9
-    assert reply_of(GEMINI, "sigterm", stopped=Stopped.TIMED_OUT).end is End.TIMED_OUT
+    assert reply_of(GEMINI, "sigterm", stopped=StopCause.TIMED_OUT).end is CallEnd.TIMED_OUT
 
 
 def test_what_it_thought_is_part_of_the_output():
     stats = json.loads(lines("gemini", "cached-and-thoughts")[-1])["stats"]
     assert stats["output_tokens"] == 50
-    assert reply_of(GEMINI, "cached-and-thoughts").usage == Usage(600, 400, 0, 62)
+    assert reply_of(GEMINI, "cached-and-thoughts").usage == Usage(600, 400, 0, output=62)
 
 
 def test_pieces_of_one_utterance_are_joined_up_to_the_last_tool():
@@ -171,7 +190,7 @@ def test_pieces_of_one_utterance_are_joined_up_to_the_last_tool():
         for event in GEMINI.parse(line)
     ]
     events += GEMINI.parse(json.dumps({"type": "result", "status": "success"}))
-    reply = GEMINI.finish(Exit(0), events)
+    reply = GEMINI.finish(ProcessExit(0), events)
     assert reply.text == '{"verdict": "CLEAN"}'
     assert reply.structured == {"verdict": "CLEAN"}
 
@@ -179,7 +198,7 @@ def test_pieces_of_one_utterance_are_joined_up_to_the_last_tool():
 def test_json_inside_a_fence_is_still_json():
     row = {"type": "message", "role": "assistant", "content": '```json\n{"a": 1}\n```'}
     events = GEMINI.parse(json.dumps(row)) + GEMINI.parse('{"type":"result","status":"success"}')
-    assert GEMINI.finish(Exit(0), events).structured == {"a": 1}
+    assert GEMINI.finish(ProcessExit(0), events).structured == {"a": 1}
 
 
 class TestCommand:
@@ -224,8 +243,8 @@ LINES = odd_lines(
 def test_no_line_raises_and_nothing_completes_without_a_success(said, exit):
     events = [event for line in said for event in GEMINI.parse(line)]
     events += [event for line in said for event in GEMINI.parse_error(line)]
-    if GEMINI.finish(exit, events).end is End.COMPLETED:
-        assert exit.code == 0 or exit.stopped is Stopped.AFTER_RESULT
+    if GEMINI.finish(exit, events).end is CallEnd.COMPLETED:
+        assert exit.code == 0 or exit.stopped is StopCause.AFTER_RESULT
         rows = [json.loads(line) for line in said if line.startswith("{") and line.endswith("}")]
         assert any(row.get("type") == "result" and row.get("status") == "success" for row in rows)
 
@@ -233,4 +252,6 @@ def test_no_line_raises_and_nothing_completes_without_a_success(said, exit):
 @pytest.mark.parametrize("line", BROKEN)
 def test_a_broken_deep_or_foreign_line_is_survived(line):
     assert GEMINI.parse_error(line) == ()
-    assert all(event.kind in (Kind.FAULT, Kind.RESULT) for event in GEMINI.parse(line))
+    assert all(
+        event.kind in (AgentEventKind.FAULT, AgentEventKind.RESULT) for event in GEMINI.parse(line)
+    )

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddx.harnesses.base import End
-from ddx.harnesses.limits import end_of_status, reset_after, reset_at, reset_time
-from ddx.instants import parse
+from ddx.agents.harness import CallEnd
+from ddx.agents.usage_limits import end_of_status, reset_after, reset_at, reset_time
+from ddx.base.instants import Instant
 
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 IN_NEW_YORK = NOON.astimezone(ZoneInfo("America/New_York"))
@@ -122,7 +122,7 @@ def test_any_text_gives_a_time_in_reach_or_none(text, hours):
     now = NOON.astimezone(timezone(timedelta(hours=hours)))
     until = reset_time(text, now=now)
     if until:
-        moment = parse(until)
+        moment = Instant(until).moment
         assert moment is not None
         assert moment - now < timedelta(days=32)
 
@@ -134,13 +134,13 @@ def test_a_long_text_takes_no_long_time():
 @pytest.mark.parametrize(
     ("status", "end"),
     [
-        (401, End.AUTH),
-        (403, End.AUTH),
-        (402, End.RATE_LIMITED),
-        (429, End.RATE_LIMITED),
-        (400, End.API_ERROR),
-        (500, End.API_ERROR),
-        (529, End.API_ERROR),
+        (401, CallEnd.AUTH),
+        (403, CallEnd.AUTH),
+        (402, CallEnd.RATE_LIMITED),
+        (429, CallEnd.RATE_LIMITED),
+        (400, CallEnd.API_ERROR),
+        (500, CallEnd.API_ERROR),
+        (529, CallEnd.API_ERROR),
     ],
 )
 def test_a_status_says_what_kind_of_refusal_it_is(status, end):

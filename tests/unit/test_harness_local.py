@@ -10,14 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from ddx.errors import NotFound, UsageError
-from ddx.harnesses.base import CostSource, End, Event, Exit, Harness, Kind, Reply, Request, Usage
-from ddx.harnesses.command import LONGEST_REPLY, Command
-from ddx.harnesses.replay import Replay
-from ddx.harnesses.script import Script
-from ddx.harnesses.script_agent import Nonsense, parse_recording, parse_script
-from ddx.process import run
-from ddx.supervision import Stopped
+from ddx.agents.command import CommandHarness
+from ddx.agents.harness import (
+    AgentEvent,
+    AgentEventKind,
+    CallEnd,
+    CostSource,
+    Harness,
+    ProcessExit,
+    Reply,
+    Request,
+    StopCause,
+    Usage,
+)
+from ddx.agents.output import LONGEST_REPLY
+from ddx.agents.script import ReplayHarness, ScriptHarness
+from ddx.agents.script_agent import InvalidDirective, parse_recording, parse_script
+from ddx.base.errors import NotFound, UsageError
+from ddx.base.process import run
 
 
 class Room:
@@ -29,7 +39,7 @@ class Room:
         self.scratch = folder / "scratch"
         self.workspace.mkdir()
         self.scratch.mkdir()
-        self.events: list[Event] = []
+        self.events: list[AgentEvent] = []
 
     def request(self, prompt: str = "", **more: str) -> Request:
         return Request(prompt, str(self.workspace), str(self.scratch), **more)  # type: ignore[arg-type]
@@ -53,16 +63,16 @@ class Room:
                 for event in harness.parse_error(line)
             ),
         ]
-        ended = Exit(done.code, stderr_tail=done.stderr.decode()[-4000:])
+        ended = ProcessExit(done.code, stderr_tail=done.stderr.decode()[-4000:])
         return harness.finish(ended, self.events)
 
     def follow(self, script: str) -> Reply:
-        return self.call(Script(), self.request(script=script))
+        return self.call(ScriptHarness(), self.request(script=script))
 
     def replay(self, *rows: dict[str, object]) -> Reply:
         recording = self.folder / "recording.jsonl"
         recording.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-        return self.call(Replay(), self.request(model=str(recording)))
+        return self.call(ReplayHarness(), self.request(model=str(recording)))
 
 
 @pytest.fixture
@@ -70,8 +80,8 @@ def room(tmp_path) -> Room:
     return Room(tmp_path)
 
 
-def shell(script: str) -> Command:
-    return Command(program="sh", argv=("-c", script))
+def shell(script: str) -> CommandHarness:
+    return CommandHarness(program="sh", argv=("-c", script))
 
 
 # Any program
@@ -79,11 +89,13 @@ def shell(script: str) -> Command:
 
 def test_a_program_gets_the_prompt_and_its_output_is_the_reply(room):  # X-4a
     reply = room.call(shell("cat; echo; pwd; echo noise >&2"), room.request("do this"))
-    assert reply == Reply(End.COMPLETED, f"do this\n{room.workspace}")
+    assert reply == Reply(CallEnd.COMPLETED, f"do this\n{room.workspace}")
 
 
 def test_a_program_gets_its_configured_arguments_and_variables(room):  # X-4a
-    mine = Command(program="sh", argv=("-c", 'echo "$MODE $1"', "sh", "--flag"), env={"MODE": "x"})
+    mine = CommandHarness(
+        program="sh", argv=("-c", 'echo "$MODE $1"', "sh", "--flag"), env={"MODE": "x"}
+    )
     assert room.call(mine, room.request()).text == "x --flag"
 
 
@@ -91,22 +103,29 @@ def test_a_program_with_a_slash_is_a_file_of_the_workspace(room):  # X-4a
     program = room.workspace / "my-agent"
     program.write_text("#!/bin/sh\necho from here\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    mine = Command(program="./my-agent")
+    mine = CommandHarness(program="./my-agent")
     assert room.call(mine, room.request()).text == "from here"
     assert mine.detect().ok
 
 
 def test_a_program_is_looked_up_where_it_can_be(tmp_path):
-    assert Command(program="sh").detect().path.endswith("/sh")
-    assert Command(program="/bin/sh").detect().ok
-    missing = Command(program="no-such-program-here").detect()
+    assert CommandHarness(program="sh").detect().path.endswith("/sh")
+    assert CommandHarness(program="/bin/sh").detect().ok
+    missing = CommandHarness(program="no-such-program-here").detect()
     assert (missing.ok, missing.problem) == (False, "there is no program no-such-program-here")
     plain = tmp_path / "plain"
     plain.write_text("not executable")
-    assert not Command(program=str(plain)).detect().ok
+    assert not CommandHarness(program=str(plain)).detect().ok
 
 
-USED = Usage(1200, 5, 7, 300, 0.25, CostSource.REPORTED)
+USED = Usage(
+    input=1200,
+    cache_read=5,
+    cache_write=7,
+    output=300,
+    cost_usd=0.25,
+    cost_source=CostSource.REPORTED,
+)
 USAGE_LINE = (
     '{"usage": {"input": 1200, "output": 300, "cache_read": 5, "cache_write": 7, "cost_usd": 0.25}}'
 )
@@ -126,9 +145,9 @@ def test_the_footer_counts_on_either_stream_and_is_no_part_of_the_reply(room, st
 
 
 def finish(*lines: str, code: int = 0, **more: object) -> Reply:
-    harness = Command(program="./mine")
+    harness = CommandHarness(program="./mine")
     events = [event for line in lines for event in harness.parse(line)]
-    return harness.finish(Exit(code, **more), events)  # type: ignore[arg-type]
+    return harness.finish(ProcessExit(code, **more), events)  # type: ignore[arg-type]
 
 
 def test_usage_lines_add_up_and_an_unknown_cost_stays_unknown():
@@ -209,23 +228,23 @@ def test_of_an_endless_reply_the_end_is_kept():
 )
 def test_any_other_end_than_exit_0_is_a_crash_with_its_reason(room, script, reason):  # X-4a
     reply = room.call(shell(script), room.request())
-    assert (reply.end, reply.reason) == (End.CRASHED, reason)
+    assert (reply.end, reply.reason) == (CallEnd.CRASHED, reason)
 
 
 @pytest.mark.parametrize(
     ("stopped", "end"),
     [
-        (Stopped.TIMED_OUT, End.TIMED_OUT),
-        (Stopped.STALLED, End.STALLED),
-        (Stopped.INTERRUPTED, End.INTERRUPTED),
-        (Stopped.OVER_BUDGET, End.LIMIT_BUDGET),
+        (StopCause.TIMED_OUT, CallEnd.TIMED_OUT),
+        (StopCause.STALLED, CallEnd.STALLED),
+        (StopCause.INTERRUPTED, CallEnd.INTERRUPTED),
+        (StopCause.OVER_BUDGET, CallEnd.LIMIT_BUDGET),
     ],
 )
 def test_where_we_ended_a_program_our_reason_stands(stopped, end):
     assert finish("all done", code=0, stopped=stopped).end is end
-    for harness in (Script(), Replay()):
+    for harness in (ScriptHarness(), ReplayHarness()):
         said_done = harness.parse('{"ended": 0, "reason": ""}')
-        assert harness.finish(Exit(0, stopped), said_done).end is end
+        assert harness.finish(ProcessExit(0, stopped), said_done).end is end
 
 
 # A script
@@ -256,9 +275,9 @@ say Done.
 
 
 def test_a_script_does_real_work_and_tells_it(room):
-    reply = room.call(Script(env={"MODE": "fast"}), room.request(script=SCRIPT))
+    reply = room.call(ScriptHarness(env={"MODE": "fast"}), room.request(script=SCRIPT))
     assert reply == Reply(
-        End.COMPLETED, "I am on it\nDone.", usage=Usage(1210, output=300)
+        CallEnd.COMPLETED, "I am on it\nDone.", usage=Usage(1210, output=300)
     )  # the cost of the second call is not known
     files = {
         str(path.relative_to(room.workspace)): path.read_text()
@@ -272,7 +291,7 @@ def test_a_script_does_real_work_and_tells_it(room):  # X-4
         "empty": "",
         "mode.txt": "fast\n",
     }
-    assert [event.text for event in room.events if event.kind is Kind.TOOL][:2] == [
+    assert [event.text for event in room.events if event.kind is AgentEventKind.TOOL][:2] == [
         "wrote src/hello.py",
         "wrote notes.txt",
     ]
@@ -281,13 +300,13 @@ def test_a_script_does_real_work_and_tells_it(room):  # X-4
 def test_a_script_comes_from_the_model_s_file_before_the_bead_s_own(room):
     named = room.folder / "agent.script"
     named.write_text("say from the file\n")
-    assert room.call(Script(), room.request(model=str(named), script="say other")).text == (
+    assert room.call(ScriptHarness(), room.request(model=str(named), script="say other")).text == (
         "from the file"
     )
 
 
 def test_without_any_script_there_is_nothing_to_start(room):
-    for harness in (Script(), Replay()):
+    for harness in (ScriptHarness(), ReplayHarness()):
         with pytest.raises(UsageError, match="there is no"):
             harness.command(room.request())
         with pytest.raises(NotFound, match="no-such-file: No such file"):
@@ -313,13 +332,13 @@ def test_without_any_script_there_is_nothing_to_start(room):
 )
 def test_a_script_ends_at_what_fails_and_says_where(room, script, reason):
     reply = room.follow(script)
-    assert (reply.end, reply.reason) == (End.CRASHED, reason)
+    assert (reply.end, reply.reason) == (CallEnd.CRASHED, reason)
     assert not (room.workspace / "never").exists()
     assert not (room.folder / "outside").exists()
 
 
 def test_exit_0_ends_a_script_well_before_its_last_line(room):
-    assert room.follow("say a\nexit 0\nsay b") == Reply(End.COMPLETED, "a")
+    assert room.follow("say a\nexit 0\nsay b") == Reply(CallEnd.COMPLETED, "a")
 
 
 @pytest.mark.parametrize(
@@ -347,7 +366,7 @@ def test_exit_0_ends_a_script_well_before_its_last_line(room):
     ],
 )
 def test_nonsense_in_a_script_is_named_with_its_line(script, problem):
-    with pytest.raises(Nonsense) as refused:
+    with pytest.raises(InvalidDirective) as refused:
         parse_script(script)
     assert problem in str(refused.value)
 
@@ -355,7 +374,7 @@ def test_nonsense_in_a_script_is_named_with_its_line(script, problem):
 def test_of_a_script_with_nonsense_nothing_is_done(room):
     reply = room.follow("write made.txt x\nfly")
     assert (reply.end, reply.reason[:40]) == (
-        End.CRASHED,
+        CallEnd.CRASHED,
         "line 2: unknown directive 'fly': it is n",
     )
     assert list(room.workspace.iterdir()) == []
@@ -363,20 +382,24 @@ def test_of_a_script_with_nonsense_nothing_is_done(room):
 
 def test_what_a_command_prints_cannot_swallow_what_the_agent_tells(room):
     reply = room.follow("sh printf 'an open line'; printf noise >&2\nsay heard")
-    assert (reply.end, reply.text) == (End.COMPLETED, "heard")
-    assert [event.text for event in room.events if event.kind is Kind.NOTICE] == ["an open line"]
+    assert (reply.end, reply.text) == (CallEnd.COMPLETED, "heard")
+    assert [event.text for event in room.events if event.kind is AgentEventKind.NOTICE] == [
+        "an open line"
+    ]
 
 
 def test_an_exit_code_alone_is_not_believed(room):
-    hostile = Script()
-    silent = hostile.finish(Exit(0), [])
+    hostile = ScriptHarness()
+    silent = hostile.finish(ProcessExit(0), [])
     assert (silent.end, silent.reason) == (
-        End.CRASHED,
+        CallEnd.CRASHED,
         "script ended with exit code 0: it stopped before its end",
     )
     said_done = hostile.parse('{"ended": 0, "reason": ""}')
-    assert hostile.finish(Exit(-9), said_done).end is End.CRASHED
-    assert hostile.finish(Exit(-15, Stopped.AFTER_RESULT), said_done).end is End.COMPLETED
+    assert hostile.finish(ProcessExit(-9), said_done).end is CallEnd.CRASHED
+    assert (
+        hostile.finish(ProcessExit(-15, StopCause.AFTER_RESULT), said_done).end is CallEnd.COMPLETED
+    )
 
 
 @pytest.mark.parametrize(
@@ -384,12 +407,12 @@ def test_an_exit_code_alone_is_not_believed(room):  # X-4
     ["{", "{}", '{"say": 7}', '{"usage": {"input": -1}}', '{"ended": "x"}', "[1]", "{" * 5000],
 )
 def test_a_line_that_is_none_of_ours_is_only_noticed(line):
-    assert [event.kind for event in Script().parse(line)] == [Kind.NOTICE]
-    assert Script().parse(" \t") == ()
+    assert [event.kind for event in ScriptHarness().parse(line)] == [AgentEventKind.NOTICE]
+    assert ScriptHarness().parse(" \t") == ()
 
 
 def test_a_scripted_agent_loads_next_to_nothing(room):
-    python, *flags, agent, _ = Script().command(room.request(script="say hi")).argv
+    python, *flags, agent, _ = ScriptHarness().command(room.request(script="say hi")).argv
     assert (python, flags) == (sys.executable, ["-I", "-S"])
     told = (
         f"import sys\nwith open({agent!r}) as file: source = file.read()\n"
@@ -420,7 +443,7 @@ def test_a_recording_does_and_says_what_was_recorded(room):  # X-4
     )
     assert (room.workspace / "c.txt").read_text() == "no line end, more"
     assert reply == Reply(
-        End.COMPLETED,
+        CallEnd.COMPLETED,
         "I begin",
         usage=Usage(10, output=2, cost_usd=0.5, cost_source=CostSource.REPORTED),
         structured={"verdict": "CLEAN"},
@@ -429,27 +452,27 @@ def test_a_recording_does_and_says_what_was_recorded(room):  # X-4
     )
 
 
-@pytest.mark.parametrize("end", list(End))
+@pytest.mark.parametrize("end", list(CallEnd))
 def test_every_way_to_end_can_be_replayed(room, end):
     reply = room.replay({"end": str(end), "until": "2026-01-02T03:04:05Z", "reason": "as recorded"})
     assert (reply.end, reply.until) == (end, "2026-01-02T03:04:05Z")
-    assert reply.reason == ("" if end is End.COMPLETED else "as recorded")
+    assert reply.reason == ("" if end is CallEnd.COMPLETED else "as recorded")
 
 
 def test_a_recording_without_an_end_is_completed_when_it_is_over(room):
-    assert room.replay({"say": "hi"}) == Reply(End.COMPLETED, "hi")
+    assert room.replay({"say": "hi"}) == Reply(CallEnd.COMPLETED, "hi")
 
 
 def test_the_exit_code_of_a_recording_is_its_own(room):
-    assert room.replay({"end": "denied", "exit": 0}).end is End.DENIED
-    assert room.replay({"end": "completed", "exit": 1}).end is End.CRASHED
+    assert room.replay({"end": "denied", "exit": 0}).end is CallEnd.DENIED
+    assert room.replay({"end": "completed", "exit": 1}).end is CallEnd.CRASHED
     failed = room.replay({"say": "x"}, {"exit": 4})
-    assert (failed.end, failed.reason) == (End.CRASHED, "line 2: exit 4")
+    assert (failed.end, failed.reason) == (CallEnd.CRASHED, "line 2: exit 4")
 
 
 def test_an_unknown_end_is_a_crash(room):
     reply = room.replay({"end": "splendid"})
-    assert (reply.end, "'splendid', which is no end" in reply.reason) == (End.CRASHED, True)
+    assert (reply.end, "'splendid', which is no end" in reply.reason) == (CallEnd.CRASHED, True)
 
 
 @pytest.mark.parametrize(
@@ -468,6 +491,6 @@ def test_an_unknown_end_is_a_crash(room):  # X-15
     ],
 )
 def test_nonsense_in_a_recording_is_named_with_its_line(text, problem):
-    with pytest.raises(Nonsense) as refused:
+    with pytest.raises(InvalidDirective) as refused:
         parse_recording(text)
     assert problem in str(refused.value)

@@ -19,31 +19,39 @@ from tests.fixtures.streams.recorded import (
     reply_of,
 )
 
-from ddx.harnesses.base import CostSource, End, Exit, Kind, Reply, Request, Usage
-from ddx.harnesses.opencode import OpenCode
-from ddx.supervision import Stopped
+from ddx.agents.harness import (
+    AgentEventKind,
+    CallEnd,
+    CostSource,
+    ProcessExit,
+    Reply,
+    Request,
+    StopCause,
+    Usage,
+)
+from ddx.agents.opencode import OpenCode
 
 OPENCODE = OpenCode(machine=Elsewhere())
 REQUEST = Request("do it", "/workspace", "/scratch")
 
 ENDS = {
-    "success": End.COMPLETED,
-    "cached-and-reasoning": End.COMPLETED,
-    "unpriced": End.COMPLETED,
-    "read-only": End.COMPLETED,
-    "flaky-then-fine": End.COMPLETED,
-    "dropped-stream": End.COMPLETED,
-    "refused-without-auto": End.DENIED,
-    "plan-denied": End.DENIED,
-    "http-400": End.API_ERROR,
-    "http-401": End.AUTH,
-    "no-login": End.AUTH,
-    "http-429": End.RATE_LIMITED,
-    "retry-after": End.RATE_LIMITED,
-    "unknown-model": End.CRASHED,
-    "unknown-flag": End.CRASHED,
-    "sigterm": End.INTERRUPTED,
-    "sigint": End.INTERRUPTED,
+    "success": CallEnd.COMPLETED,
+    "cached-and-reasoning": CallEnd.COMPLETED,
+    "unpriced": CallEnd.COMPLETED,
+    "read-only": CallEnd.COMPLETED,
+    "flaky-then-fine": CallEnd.COMPLETED,
+    "dropped-stream": CallEnd.COMPLETED,
+    "refused-without-auto": CallEnd.DENIED,
+    "plan-denied": CallEnd.DENIED,
+    "http-400": CallEnd.API_ERROR,
+    "http-401": CallEnd.AUTH,
+    "no-login": CallEnd.AUTH,
+    "http-429": CallEnd.RATE_LIMITED,
+    "retry-after": CallEnd.RATE_LIMITED,
+    "unknown-model": CallEnd.CRASHED,
+    "unknown-flag": CallEnd.CRASHED,
+    "sigterm": CallEnd.INTERRUPTED,
+    "sigint": CallEnd.INTERRUPTED,
 }
 
 
@@ -57,9 +65,16 @@ def test_a_success_is_the_sum_of_its_steps():
     steps = [json.loads(line) for line in lines("opencode", "success") if "step_finish" in line]
     assert len(steps) == 3
     assert reply == Reply(
-        End.COMPLETED,
+        CallEnd.COMPLETED,
         text="Done: wrote hello.txt and committed.",
-        usage=Usage(1700, 2500, 0, 120, reply.usage.cost_usd, CostSource.REPORTED),
+        usage=Usage(
+            input=1700,
+            cache_read=2500,
+            cache_write=0,
+            output=120,
+            cost_usd=reply.usage.cost_usd,
+            cost_source=CostSource.REPORTED,
+        ),
         session=steps[0]["sessionID"],
     )
     assert reply.usage.cost_usd == pytest.approx(sum(step["part"]["cost"] for step in steps))
@@ -88,8 +103,10 @@ def test_a_refused_tool_is_a_denial_although_it_exits_with_0(case, tool):  # X-8
 
 
 def test_only_a_step_that_stops_is_a_last_word():
-    begun = [event for event in events_of(OPENCODE, "success") if event.kind is not Kind.RESULT]
-    assert OPENCODE.finish(Exit(0), begun).end is End.CRASHED
+    begun = [
+        event for event in events_of(OPENCODE, "success") if event.kind is not AgentEventKind.RESULT
+    ]
+    assert OPENCODE.finish(ProcessExit(0), begun).end is CallEnd.CRASHED
 
 
 def test_a_hidden_error_is_told_by_its_status():
@@ -104,8 +121,8 @@ def test_a_usage_limit_ends_when_the_service_says():  # X-8
 
 def test_an_error_that_it_got_over_is_none():
     error, success = events_of(OPENCODE, "http-429"), events_of(OPENCODE, "success")
-    assert OPENCODE.finish(Exit(0), [*error, *success]).end is End.COMPLETED
-    assert OPENCODE.finish(Exit(1), [*success, *error]).end is End.RATE_LIMITED
+    assert OPENCODE.finish(ProcessExit(0), [*error, *success]).end is CallEnd.COMPLETED
+    assert OPENCODE.finish(ProcessExit(1), [*success, *error]).end is CallEnd.RATE_LIMITED
 
 
 class TestCommand:
@@ -152,8 +169,8 @@ LINES = odd_lines(
 def test_no_line_raises_and_nothing_completes_without_a_stop(said, exit):
     events = [event for line in said for event in OPENCODE.parse(line)]
     events += [event for line in said for event in OPENCODE.parse_error(line)]
-    if OPENCODE.finish(exit, events).end is End.COMPLETED:
-        assert exit.code == 0 or exit.stopped is Stopped.AFTER_RESULT
+    if OPENCODE.finish(exit, events).end is CallEnd.COMPLETED:
+        assert exit.code == 0 or exit.stopped is StopCause.AFTER_RESULT
         assert any('"stop"' in line for line in said)
 
 

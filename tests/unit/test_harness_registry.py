@@ -7,20 +7,12 @@ from typing import Any
 
 import pytest
 
-from ddx.errors import DdxError, UsageError
-from ddx.harnesses.base import Request
-from ddx.harnesses.command import Command
-from ddx.harnesses.registry import (
-    PROGRAMS,
-    SHIPPED,
-    choose_harness,
-    find_harness,
-    known_harnesses,
-    resolve_model,
-)
-from ddx.harnesses.replay import Replay
-from ddx.harnesses.script import Script
-from ddx.settings import Settings
+from ddx.agents.command import CommandHarness
+from ddx.agents.harness import Request
+from ddx.agents.registry import PROGRAMS, SHIPPED, Harnesses
+from ddx.agents.script import ReplayHarness, ScriptHarness
+from ddx.base.errors import DdxError, UsageError
+from ddx.project.settings import Settings
 
 REQUEST = Request("prompt", "/workspace", "/scratch", script="say hi")
 
@@ -48,7 +40,7 @@ def install(machine: Path, *names: str) -> None:
 
 def refusal(given: str | None, found: Settings) -> UsageError:
     with pytest.raises(UsageError) as refused:
-        choose_harness(given, found)
+        Harnesses(found).choose(given)
     assert refused.value.exit_code == 2
     return refused.value
 
@@ -59,10 +51,10 @@ def refusal(given: str | None, found: Settings) -> UsageError:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_harness_can_be_made_as_the_settings_want_it(name):  # X-4
     if name in ("script", "replay"):
-        harness = find_harness(name, settings())
+        harness = Harnesses(settings()).find(name)
     else:
         own = settings(**{f"{name}__argv": ["/opt/it", "--flag"], f"{name}__env": {"MODE": "x"}})
-        harness = find_harness(name, own)
+        harness = Harnesses(own).find(name)
         invocation = harness.command(REQUEST)
         assert invocation.argv[0] == "/opt/it"
         assert "--flag" in invocation.argv
@@ -73,16 +65,16 @@ def test_every_shipped_harness_can_be_made_as_the_settings_want_it(name):  # X-4
 
 def test_a_name_of_one_s_own_leads_to_its_kind():  # X-4a
     found = settings(mine__kind="command", mine__argv=["./my-agent", "--flag"])
-    mine = find_harness("mine", found)
-    assert isinstance(mine, Command)
+    mine = Harnesses(found).find("mine")
+    assert isinstance(mine, CommandHarness)
     assert mine.command(REQUEST).argv == ("./my-agent", "--flag")
-    assert isinstance(find_harness("dry", settings(dry__kind="script")), Script)
-    assert isinstance(find_harness("again", settings(again__kind="replay")), Replay)
+    assert isinstance(Harnesses(settings(dry__kind="script")).find("dry"), ScriptHarness)
+    assert isinstance(Harnesses(settings(again__kind="replay")).find("again"), ReplayHarness)
 
 
 def test_variables_of_a_script_reach_its_agent():
     found = settings(dry__kind="script", dry__env={"MODE": "x"})
-    assert find_harness("dry", found).command(REQUEST).env == {"MODE": "x"}
+    assert Harnesses(found).find("dry").command(REQUEST).env == {"MODE": "x"}
 
 
 def test_an_unknown_harness_is_met_with_the_known_ones():  # X-4a, C-3
@@ -110,14 +102,14 @@ def test_a_program_is_needed_where_one_is_started_and_nowhere_else():
 
 
 def test_what_is_asked_for_is_taken_installed_or_not(machine):  # X-4a
-    assert choose_harness("script", settings(mine__kind="replay")) == "script"
-    assert choose_harness("mine", settings(mine__kind="replay")) == "mine"
+    assert Harnesses(settings(mine__kind="replay")).choose("script") == "script"
+    assert Harnesses(settings(mine__kind="replay")).choose("mine") == "mine"
 
 
 def test_the_only_one_configured_is_taken_before_any_that_is_installed(machine):  # X-4a
     install(machine, "claude", "codex")
-    assert choose_harness(None, settings(mine__kind="script")) == "mine"
-    assert choose_harness("", settings(mine__kind="script")) == "mine"
+    assert Harnesses(settings(mine__kind="script")).choose(None) == "mine"
+    assert Harnesses(settings(mine__kind="script")).choose("") == "mine"
 
 
 def test_of_several_configured_a_person_must_choose(machine):  # X-4a
@@ -129,7 +121,7 @@ def test_of_several_configured_a_person_must_choose(machine):  # X-4a
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_only_one_installed_is_taken(machine, name):  # X-4a
     install(machine, name, "some-other-program")
-    assert choose_harness(None, settings()) == name
+    assert Harnesses(settings()).choose(None) == name
 
 
 def test_of_several_installed_a_person_must_choose(machine):  # X-4a
@@ -148,7 +140,7 @@ def test_with_nothing_there_the_ways_out_are_named(machine):  # X-4a, C-3
 
 
 PACKAGE = """
-from ddx.harnesses.base import Detected, Invocation
+from ddx.agents.harness import DetectedProgram, Invocation
 
 class Foreign:
     name = "foreign"
@@ -158,7 +150,7 @@ class Foreign:
         self.argv = (program, *argv)
 
     def detect(self):
-        return Detected("foreign")
+        return DetectedProgram("foreign")
 
     def command(self, request):
         return Invocation(self.argv)
@@ -181,28 +173,28 @@ def package(tmp_path, monkeypatch) -> Path:
 
 
 def test_a_harness_of_another_package_is_found_listed_and_configured(package, machine):  # X-4
-    assert find_harness("foreign", settings()).homes == (".foreign",)
-    assert "foreign" in known_harnesses(settings())
+    assert Harnesses(settings()).find("foreign").homes == (".foreign",)
+    assert "foreign" in Harnesses(settings()).known()
     found = settings(mine__kind="foreign", mine__argv=["/opt/f", "-x"])
-    assert find_harness("mine", found).command(REQUEST).argv == ("/opt/f", "-x")
-    assert choose_harness(None, settings()) == "foreign"
+    assert Harnesses(found).find("mine").command(REQUEST).argv == ("/opt/f", "-x")
+    assert Harnesses(settings()).choose(None) == "foreign"
 
 
 def test_another_package_cannot_take_the_name_of_a_shipped_harness(package):
-    assert type(find_harness("claude", settings())).__module__ == "ddx.harnesses.claude"
+    assert type(Harnesses(settings()).find("claude")).__module__ == "ddx.agents.claude"
 
 
 @pytest.mark.parametrize("target", ["foreign_agents:Gone", "no_such_module:Foreign"])
 def test_a_harness_that_cannot_be_loaded_is_named_with_its_package(package, target):
     (package / "entry_points.txt").write_text(f"[ddx.harnesses]\nforeign = {target}\n")
     with pytest.raises(DdxError, match="the harness foreign of foreign-agents cannot be loaded"):
-        find_harness("foreign", settings())
+        Harnesses(settings()).find("foreign")
 
 
 def test_every_name_is_listed_once():
-    names = known_harnesses(
+    names = Harnesses(
         settings(mine__kind="command", mine__argv=["x"], claude__env={"A": "b"})
-    )
+    ).known()
     assert names == ["claude", "codex", "gemini", "mine", "opencode", "replay", "script"]
 
 
@@ -235,10 +227,10 @@ MODELS = Settings(
     ],
 )
 def test_a_model_is_called_as_its_harness_knows_it(harness, model, meant):  # C-6, X-4
-    assert resolve_model(harness, model, MODELS, root="/app") == meant
+    assert Harnesses(MODELS).model(harness, model, root="/app") == meant
 
 
 def test_a_word_for_a_model_that_nobody_explained_is_refused():  # C-3
     with pytest.raises(UsageError, match="nobody has said which model is 'smart' for codex") as no:
-        resolve_model("codex", "smart", MODELS)
+        Harnesses(MODELS).model("codex", "smart")
     assert "models: {codex: {smart: NAME}}" in no.value.hint

@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from ddx.errors import UsageError
-from ddx.project import Project
-from ddx.settings import read_settings
+from ddx.base.errors import UsageError
+from ddx.project.project import Project
+from ddx.project.settings import read_settings
 from ddx.testing import FakeClock
-from helix.settings import OCCASIONS, POLICY, HelixSettings, Route, read_helix_settings
+from helix.project.settings import (
+    OCCASIONS,
+    POLICY,
+    HelixSettings,
+    NotifyRoute,
+    read_helix_settings,
+)
 
 
 class Home:
@@ -93,9 +99,9 @@ def test_routes_are_named_and_tell_everything_unless_they_say_what(home):  # S-2
         "  bell: {to: [ring, --twice], on: [finished]}\n",
     )
     assert home.read().routes == (
-        Route("phone", ("guidance", "blocked"), "https://example.invalid/hook"),
-        Route("desk", OCCASIONS, "desktop"),
-        Route("bell", ("finished",), ("ring", "--twice")),
+        NotifyRoute("phone", ("guidance", "blocked"), "https://example.invalid/hook"),
+        NotifyRoute("desk", OCCASIONS, "desktop"),
+        NotifyRoute("bell", ("finished",), ("ring", "--twice")),
     )
 
 

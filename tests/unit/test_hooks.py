@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tests.support.beads import bead, tracker_in
 
-from ddx.errors import NeedsPerson, Refused
-from ddx.project import Project
-from ddx.tracker.hooks import TIME_LIMIT_S, Hooks
-from ddx.tracker.store import Tracker
-from ddx.tracker.working import Changes
+from ddx.base.errors import NeedsPerson, Refused
+from ddx.project.project import Project
+from ddx.tracker.changeset import ChangeSet
+from ddx.tracker.setup import TIME_LIMIT_S, Hooks
+from ddx.tracker.tracker import Tracker
 
 OLD, NEW = bead("app-1"), bead("app-1", title='It\'s "new" & <odd>')
 
@@ -118,7 +118,7 @@ def test_a_rejected_bead_is_not_written(case):  # T-15
     tracker = tracker_in(Path(case.project.root), OLD)
     strict = Tracker(case.project, clock=tracker.clock, approve=case.hooks().approve)
     with pytest.raises(Refused):
-        strict.change(lambda view, now: Changes({"app-1": bead("app-1", title="forbidden")}))
+        strict.change(lambda view, now: ChangeSet({"app-1": bead("app-1", title="forbidden")}))
     assert tracker.snapshot().row("app-1") == OLD
-    strict.change(lambda view, now: Changes({"app-1": NEW}))
+    strict.change(lambda view, now: ChangeSet({"app-1": NEW}))
     assert tracker.snapshot().row("app-1") == NEW

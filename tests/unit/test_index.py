@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from tests.support.beads import bead, columns_of, lines_of, put_file, tracker_in, waiting
 
-from ddx.errors import CorruptFile
-from ddx.files import Identity, identity_of
+from ddx.base.errors import CorruptFile
+from ddx.base.files import FileIdentity, identity_of
+from ddx.base.values import changed
 from ddx.testing import FakeClock
-from ddx.tracker import index
+from ddx.tracker import snapshot as index
+from ddx.tracker.changeset import ChangeSet
 from ddx.tracker.columns import CORE, TEXTS, Columns
-from ddx.tracker.store import Tracker
-from ddx.tracker.working import Changes
-from ddx.values import changed
+from ddx.tracker.tracker import Tracker
 
 ROWS = (bead("a", title="größer"), waiting("b", "a", labels=["x"]), bead("c", status="closed"))
 SETTLED = index.SETTLED_NS
@@ -48,7 +48,7 @@ class Case:
         (found,) = self.folder.iterdir()
         return found
 
-    def loaded(self, identity: Identity | None = None) -> Columns | None:
+    def loaded(self, identity: FileIdentity | None = None) -> Columns | None:
         return index.load(str(self.folder), str(self.path), identity or self.identity)
 
 
@@ -189,7 +189,7 @@ def test_a_reader_makes_the_index_and_the_next_one_believes_it(tmp_path):  # T-1
 
 def test_a_writer_leaves_an_index_that_counts_at_once(tmp_path):  # T-19
     tracker = tracker_in(tmp_path, *ROWS)
-    tracker.change(lambda view, now: Changes({"a": bead("a", title="New")}))
+    tracker.change(lambda view, now: ChangeSet({"a": bead("a", title="New")}))
     assert len(indexes(tracker)) == 1
     again = Tracker(tracker.project, clock=tracker.clock).snapshot().columns
     assert "packed_texts" in again.__dict__

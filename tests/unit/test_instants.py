@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddx.clock import stamp
-from ddx.instants import LAST, in_words, parse, seconds_between, sort_key
+from ddx.base.instants import LAST, Instant, in_words, sort_key
 
 OFFSETS = st.just(UTC) | st.integers(-14 * 60, 14 * 60).map(
     lambda minutes: timezone(timedelta(minutes=minutes))
@@ -45,7 +44,7 @@ def test_keys_sort_as_the_instants_do(one, other):  # D-12
     assert (sort_key(text) < sort_key(other_text)) == (moment < other_moment)
     assert (sort_key(text) == sort_key(other_text)) == (moment == other_moment)
     assert sort_key(text) < LAST
-    assert parse(text) == moment
+    assert Instant(text).moment == moment
 
 
 def test_nine_digits_are_told_apart():
@@ -70,26 +69,26 @@ def test_nine_digits_are_told_apart():
     ],
 )
 def test_what_is_no_time_sorts_last_and_is_none(text):
-    assert parse(text) is None
+    assert Instant(text).moment is None
     assert sort_key(text) == LAST
 
 
 def test_a_time_without_a_zone_is_utc():
-    assert parse("2026-01-02T03:04:05") == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert Instant("2026-01-02T03:04:05").moment == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert sort_key("2026-01-02") == sort_key("2026-01-02T00:00:00Z")
 
 
 def test_the_clock_writes_what_we_read():  # C-4
-    text = stamp(1_767_323_045_123_456_789)
+    text = Instant.at(1_767_323_045_123_456_789).text
     assert text == "2026-01-02T03:04:05.123456Z"
-    assert parse(text) == datetime(2026, 1, 2, 3, 4, 5, 123456, tzinfo=UTC)
+    assert Instant(text).moment == datetime(2026, 1, 2, 3, 4, 5, 123456, tzinfo=UTC)
 
 
 def test_seconds_between_two_times():
-    assert seconds_between("2026-01-02T03:04:05Z", "2026-01-02T04:04:05.5+01:00") == 0.5
-    assert seconds_between("2026-01-02T03:04:05Z", "2026-01-01T03:04:05Z") == -86_400
-    assert seconds_between("2026-01-02T03:04:05Z", "soon") is None
-    assert seconds_between("", "2026-01-02T03:04:05Z") is None
+    assert Instant("2026-01-02T03:04:05Z").seconds_until("2026-01-02T04:04:05.5+01:00") == 0.5
+    assert Instant("2026-01-02T03:04:05Z").seconds_until("2026-01-01T03:04:05Z") == -86_400
+    assert Instant("2026-01-02T03:04:05Z").seconds_until("soon") is None
+    assert Instant("").seconds_until("2026-01-02T03:04:05Z") is None
 
 
 @pytest.mark.parametrize(
@@ -112,5 +111,5 @@ def test_a_duration_in_words(seconds, words):
 
 @given(MOMENTS, MOMENTS)
 def test_the_time_between_is_what_the_calendar_says(earlier, later):
-    found = seconds_between(earlier.isoformat(), later.isoformat())
+    found = Instant(earlier.isoformat()).seconds_until(later.isoformat())
     assert found == pytest.approx((later - earlier).total_seconds(), abs=0.001)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ddx.errors import CorruptFile, UsageError
-from ddx.text import require_clean
-from ddx.tracker.interchange import FORMATS, Incoming, merge_incoming, parse, render
-from ddx.tracker.interchange.beads import BD_FIELDS
-from ddx.tracker.interchange.mapping import names
-from ddx.tracker.model import STATUSES, blockers_of, edges_of, link_of, require_new_id
+from ddx.base import word_set
+from ddx.base.errors import CorruptFile, UsageError
+from ddx.base.text import require_clean
+from ddx.tracker.interchange import FORMATS, ImportedRows, merge_incoming, parse, render
+from ddx.tracker.interchange.bd import BD_FIELDS
+from ddx.tracker.row import STATUSES, blockers_of, edges_of, link_of, require_new_id
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "interchange"
@@ -28,15 +28,15 @@ SAMPLES = {
 }
 
 
-def read(name: str) -> Incoming:
+def read(name: str) -> ImportedRows:
     return parse((FIXTURES / name).read_text(), format=SAMPLES[name], prefix="app")
 
 
-def by_id(incoming: Incoming) -> dict[str, dict]:
+def by_id(incoming: ImportedRows) -> dict[str, dict]:
     return {row["id"]: row for row in incoming.rows}
 
 
-def told(incoming: Incoming, bead: str) -> set[tuple[str, str]]:
+def told(incoming: ImportedRows, bead: str) -> set[tuple[str, str]]:
     return {(note.kind, note.field) for note in incoming.notes if note.id == bead}
 
 
@@ -98,7 +98,7 @@ THEIR_SHAPES = {
     "dependency_count": st.integers(0, 9),
 }
 # Words that mean another thing in one of the formats.
-FALSE_FRIENDS = names(
+FALSE_FRIENDS = word_set(
     "assignee assignees acceptance_criteria spec_id beads-owner beads-schema-version type deps "
     "created updated _type ddx imported imported-id dependency_count body state state_reason "
     "number user url html_url milestone pull_request external_ref set unset"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.support.beads import EARLIER, NOW, bead, edges, waiting
 
-from ddx.errors import ChangedFirst, NotFound, Refused, UsageError
+from ddx.base.errors import ConcurrentChange, NotFound, Refused, UsageError
 from ddx.testing import MemoryView
-from ddx.tracker.events import event
-from ddx.tracker.evidence import add_event
+from ddx.tracker.changeset import ChangeSet, add_event, event
 from ddx.tracker.lifecycle import (
+    BeadClosure,
     Claimant,
-    Ending,
     block,
     cancel,
     claim,
@@ -21,11 +20,10 @@ from ddx.tracker.lifecycle import (
     supersede,
     unclaim,
 )
-from ddx.tracker.model import Row, blockers_of
-from ddx.tracker.working import Changes
+from ddx.tracker.row import Row, blockers_of
 
 MARA = Claimant("mara", "tower")
-RUNNER = Claimant("helix", "tower", 812, "boot-77")
+RUNNER = Claimant("helix", "tower", 812, pid_start="boot-77")
 CLAIM = {
     "status": "in_progress",
     "owner": "helix",
@@ -43,10 +41,10 @@ def claimed(bead_id: str = "app-1", **fields) -> Row:
 
 def closing(*rows: Row, bead_id: str = "app-1", archived: tuple[Row, ...] = (), **options):
     view = MemoryView(rows, archived=archived)
-    return close(view, bead_id, Ending(), actor="mara", now=NOW, **options)
+    return close(view, bead_id, BeadClosure(), actor="mara", now=NOW, **options)
 
 
-def statuses(changes: Changes) -> dict[str, str]:
+def statuses(changes: ChangeSet) -> dict[str, str]:
     return {bead_id: row["status"] for bead_id, row in changes.put.items()}
 
 
@@ -83,7 +81,7 @@ def test_a_claim_leaves_nothing_of_an_old_one():  # D-5
 
 
 def test_a_held_bead_is_lost_and_its_holder_is_named():  # T-10
-    with pytest.raises(ChangedFirst) as lost:
+    with pytest.raises(ConcurrentChange) as lost:
         claim(MemoryView([claimed()]), "app-1", MARA, claim_id="c2", now=NOW)
     assert "app-1 is held by helix (pid 812 on tower) since 2026-01-01" in lost.value.message
     assert lost.value.exit_code == 5
@@ -115,13 +113,13 @@ def test_unclaim_opens_only_what_was_in_progress(status):  # T-24
 
 def test_unclaim_of_a_free_bead_says_so_and_writes_nothing():  # T-24
     changes = unclaim(MemoryView([bead(owner="mara")]), "app-1", now=NOW)
-    assert changes == Changes({}, remarks=("app-1 was not claimed",))
+    assert changes == ChangeSet({}, remarks=("app-1 was not claimed",))
 
 
 LATE = [
     lambda view: unclaim(view, "app-1", claim_id="c0", now=NOW),
-    lambda view: close(view, "app-1", Ending(), actor="helix", now=NOW, claim_id="c0"),
-    lambda view: close(view, "app-1", Ending(), actor="x", now=NOW, claim_id="c0", force=True),
+    lambda view: close(view, "app-1", BeadClosure(), actor="helix", now=NOW, claim_id="c0"),
+    lambda view: close(view, "app-1", BeadClosure(), actor="x", now=NOW, claim_id="c0", force=True),
 ]
 
 
@@ -136,7 +134,7 @@ LATE = [
     ],
 )
 def test_a_late_holder_is_refused_and_told_who_holds_it(late, row, now_it_is):  # T-21
-    with pytest.raises(ChangedFirst) as refused:
+    with pytest.raises(ConcurrentChange) as refused:
         late(MemoryView([row]))
     assert refused.value.message == f"app-1 is no longer yours: it is {now_it_is} now"
 
@@ -153,7 +151,7 @@ def test_the_holder_and_a_person_without_a_ticket_may_go_on():  # T-21
 
 def test_a_bead_is_closed_with_its_evidence():  # T-6
     worked = claimed(retry__after=NOW, attempts=3, blocked__basis="x", x="kept", events=[{"n": 1}])
-    ending = Ending("throttled", commit="abc", session="s1")
+    ending = BeadClosure("throttled", commit="abc", session="s1")
     changes = close(MemoryView([worked]), "app-1", ending, actor="mara", now=NOW)
     assert changes.put["app-1"] == {
         **bead(x="kept"),
@@ -176,7 +174,7 @@ def test_a_bead_is_closed_with_its_evidence():  # T-6
 
 
 def test_closing_again_says_so_and_writes_nothing():
-    assert closing(bead(status="closed")) == Changes({}, remarks=("app-1 was closed already",))
+    assert closing(bead(status="closed")) == ChangeSet({}, remarks=("app-1 was closed already",))
 
 
 def test_an_old_ending_does_not_outlive_a_new_one():
@@ -273,7 +271,7 @@ def test_a_cascade_passes_over_what_is_in_the_archive():
 
 def test_the_reason_of_an_ending_is_held_to_the_rule_of_text():  # T-12
     with pytest.raises(UsageError, match="reason holds"):
-        close(MemoryView([bead()]), "app-1", Ending("a\x00"), actor="mara", now=NOW)
+        close(MemoryView([bead()]), "app-1", BeadClosure("a\x00"), actor="mara", now=NOW)
 
 
 # Reopen, cancel, block
@@ -479,7 +477,7 @@ def test_evidence_joins_the_row_while_the_bead_is_open_and_stands_beside_it_afte
     [
         lambda view: claim(view, "none", MARA, claim_id="c", now=NOW),
         lambda view: unclaim(view, "none", now=NOW),
-        lambda view: close(view, "none", Ending(), actor="", now=NOW),
+        lambda view: close(view, "none", BeadClosure(), actor="", now=NOW),
         lambda view: cancel(view, "none", reason="", actor="", now=NOW),
         lambda view: block(view, "none", reason="", actor="", now=NOW),
     ],

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ddx.graph.markdown import headings, prose, wiki_links
+from ddx.documents.page import prose
+from ddx.documents.parser import headings, wiki_links
 
 MOST = 5_000
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ddx.masking import MASKED, Masker, Stream, is_secret_name
+from ddx.base.masking import MASKED, Masker, MaskingStream, is_secret_name
 
 API_KEY = "sk-ant-REDACTED"
 PASSWORD = "tr0ub4dor&3 #x"
@@ -35,7 +35,7 @@ VTLw7onLRnrq0abcd+/=
 
 
 def streamed(masker: Masker, text: bytes, cuts: list[int], *, longest_line: int = 1 << 16) -> bytes:
-    stream = Stream(masker, longest_line=longest_line)
+    stream = MaskingStream(masker, longest_line=longest_line)
     ends = sorted({cut % (len(text) + 1) for cut in cuts} | {len(text)})
     masked, begin = b"", 0
     for end in ends:

@@ -7,31 +7,33 @@ from pathlib import Path
 import pytest
 from tests.support.memory import Bench
 
-from ddx.execution.model import Bead, Check, Facts, Landed
-from ddx.execution.record import Record
-from ddx.masking import Masker
-from ddx.project import Project
+from ddx.attempts.outcome import AttemptFacts, Landed
+from ddx.attempts.record import RecordWriter
+from ddx.base.masking import Masker
+from ddx.project.project import Project
+from ddx.proof.evidence import Check
 from ddx.testing import FakeClock
-from ddx.tracker.model import events_of, text_of
-from ddx.tracker.store import Tracker
-from ddx.tracker.working import Changes
-from helix.memory.crediting import all_trials
+from ddx.tracker.bead import Bead
+from ddx.tracker.changeset import ChangeSet
+from ddx.tracker.row import events_of, text_of
+from ddx.tracker.tracker import Tracker
+from helix.memory.credits import all_trials
 from helix.memory.injection import (
     LONGEST_LINE,
     Injection,
     credit_outcome,
     is_held_out,
+    learn_from_outcome,
     note_injection,
     prepare_injection,
 )
-from helix.memory.lessons import learn_from_outcome
-from helix.settings import HelixSettings, read_helix_settings
+from helix.project.settings import HelixSettings, read_helix_settings
 
 CLOCK = FakeClock()
-PASSED = Check("unit", "pytest", "verify", True)
+PASSED = Check("unit", "pytest", "verify", passed=True)
 
 
-class Shop:
+class InjectionScene:
     """A project with two memories and settings that go by words alone."""
 
     def __init__(self, folder: Path) -> None:
@@ -58,11 +60,20 @@ def shop(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("HELIX_DB_PATH", raising=False)
     (tmp_path / "shop").mkdir()
-    return Shop(tmp_path / "shop")
+    return InjectionScene(tmp_path / "shop")
 
 
 def landed(attempt: str, *checks: Check, **more: object) -> Landed:
-    facts = Facts(attempt, ("app-1",), "script", "", "b", "main", checks=checks, **more)
+    facts = AttemptFacts(
+        attempt=attempt,
+        beads=("app-1",),
+        harness="script",
+        model="",
+        base="b",
+        target="main",
+        checks=checks,
+        **more,
+    )
     return Landed(facts, "c")
 
 
@@ -143,7 +154,7 @@ def test_every_bead_keeps_an_event_of_what_its_attempt_was_shown(shop):  # M-8
     Path(tracker.path).parent.mkdir()
     Path(tracker.path).touch()
     rows = {name: {"id": name, "title": name, "status": "open"} for name in ("app-1", "app-2")}
-    tracker.change(lambda view, now: Changes(rows))
+    tracker.change(lambda view, now: ChangeSet(rows))
     note_injection(tracker, ("app-1", "app-2"), shop.inject("t1"), "t1")
     note_injection(tracker, ("app-1",), shop.inject("t2", **{"memory.holdout": 1.0}), "t2")
     note_injection(tracker, ("app-1",), Injection(), "t3")
@@ -171,8 +182,15 @@ def test_a_memory_cannot_print_an_answer_of_helix_into_the_prompt(shop):  # A-1
 
 
 def test_a_bead_that_failed_and_now_landed_teaches_one_lesson(shop):  # M-10
-    failed = Check("unit", "pytest", "verify", False, 1, output_tail="Error: the clock is wrong")
-    record = Record.begin(
+    failed = Check(
+        name="unit",
+        command="pytest",
+        origin="verify",
+        passed=False,
+        exit_code=1,
+        output_tail="Error: the clock is wrong",
+    )
+    record = RecordWriter.begin(
         shop.project,
         "20260102T030405-aaaaaa",
         {"beads": ["app-1"]},

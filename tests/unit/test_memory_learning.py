@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.support.memory import Bench, WordEmbedder
 
-from ddx.execution.model import Check, Facts
-from helix.memory.exploring import MOST_KEPT, keep_exploration
+from ddx.attempts.outcome import AttemptFacts, Landed
+from ddx.proof.evidence import Check
 from helix.memory.learning import MOST_EXTRACTIONS, chunk, learn_observation, lesson_of
+from helix.memory.maintenance import MOST_KEPT, keep_exploration
 from helix.memory.model import rejection
-from helix.memory.recall import Question, Recall
+from helix.memory.recall import Recall, RecallQuery
 from helix.memory.rows import all_edges
 
 TAIL = """\
@@ -29,12 +30,29 @@ def bench(tmp_path):
 
 
 def failing(tail: str = TAIL) -> Check:
-    return Check("unit", "pytest -q", "verify", False, 1, output_tail=tail)
+    return Check(
+        name="unit",
+        command="pytest -q",
+        origin="verify",
+        passed=False,
+        exit_code=1,
+        output_tail=tail,
+    )
 
 
-def fixed(*paths: str) -> Facts:
+def fixed(*paths: str) -> Landed:
     stat = " src/cart.py | 4 ++--\n 1 file changed, 2 insertions(+), 2 deletions(-)\n"
-    return Facts("t2", ("app-1",), "script", "", "b", "main", diffstat=stat, paths=paths)
+    facts = AttemptFacts(
+        attempt="t2",
+        beads=("app-1",),
+        harness="script",
+        model="",
+        base="b",
+        target="main",
+        diffstat=stat,
+        paths=paths,
+    )
+    return Landed(facts, "c1")
 
 
 def test_a_failing_check_and_its_fix_make_one_failure_memory():  # M-10
@@ -135,7 +153,7 @@ def test_an_observer_is_heard_only_so_long(bench):  # M-10
 def test_text_that_came_out_of_recall_is_never_stored_as_new(bench):  # M-10
     bench.keep("the nightly import of orders fails", "Freeze the clock at noon in the test")
     recalled = Recall(bench.store, bench.wits.embedder).ask(
-        Question("the nightly import of orders"), now=bench.now
+        RecallQuery("the nightly import of orders"), now=bench.now
     )
     shown = recalled.hits[0].memory
     said = observation(

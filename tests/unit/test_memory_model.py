@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from tests.support.memory import MASKER, a_memory
 
-from helix.memory.echo import is_echo
 from helix.memory.model import (
     LONGEST_NAME,
-    Draft,
+    MemoryDraft,
     files_in,
     free_name,
     identity,
+    is_echo,
     names_a_file,
     patterns_of,
     rejection,
@@ -43,7 +43,7 @@ ROOT = Path(__file__).parents[2]
     ],
 )
 def test_what_may_not_be_remembered_is_told_why(type, trigger, resolution, reason):  # M-2
-    said = rejection(Draft(type, trigger, resolution))
+    said = rejection(MemoryDraft(type, trigger, resolution))
     assert said.startswith(reason) if not reason.startswith(("character", "\\")) else reason in said
     assert bool(said) == bool(reason)
 
@@ -57,7 +57,7 @@ def test_what_may_not_be_remembered_is_told_why(type, trigger, resolution, reaso
     ],
 )
 def test_what_comes_along_with_a_memory_is_bounded_and_clean_too(said, reason):  # M-1, M-2
-    draft = Draft("failure", "long enough to count", "x", **said)
+    draft = MemoryDraft("failure", "long enough to count", "x", **said)
     assert rejection(draft).startswith(reason)
 
 
@@ -88,7 +88,7 @@ def test_a_name_that_is_taken_gets_a_number():  # M-1
 def test_files_and_folders_are_found_in_the_text():  # M-1
     text = "See ./src/auth/login.py, tests/ and `config.yaml`; not example.com nor 3.14 nor src."
     assert files_in(text) == ("src/auth/login.py", "config.yaml", "tests/")
-    assert patterns_of(Draft("failure", "in src/a.py", "x", files=("./b.py",))) == (
+    assert patterns_of(MemoryDraft("failure", "in src/a.py", "x", files=("./b.py",))) == (
         "b.py",
         "src/a.py",
     )
@@ -120,10 +120,12 @@ def test_what_recall_handed_out_is_recognised_as_an_echo():  # M-10
         resolution="Enqueue with transaction.on_commit and pass the id",
     )
     shown = "Celery task runs before the transaction has committed"
-    assert is_echo(Draft("pattern", shown, "enqueue with transaction on_commit"), known)
-    assert is_echo(Draft("failure", f"{shown} -> Enqueue", "and pass the id"), known)
-    assert not is_echo(Draft("failure", shown, "Retry the task until the row is there"), known)
-    assert not is_echo(Draft("failure", "Another thing altogether", "pass the id"), known)
+    assert is_echo(MemoryDraft("pattern", shown, "enqueue with transaction on_commit"), known)
+    assert is_echo(MemoryDraft("failure", f"{shown} -> Enqueue", "and pass the id"), known)
+    assert not is_echo(
+        MemoryDraft("failure", shown, "Retry the task until the row is there"), known
+    )
+    assert not is_echo(MemoryDraft("failure", "Another thing altogether", "pass the id"), known)
 
 
 def test_the_set_of_the_benchmark_is_whole_and_fit_to_be_stored():  # M-11
@@ -133,7 +135,7 @@ def test_the_set_of_the_benchmark_is_whole_and_fit_to_be_stored():  # M-11
     assert len(rows) >= 60
     assert sum(row["part"] == "unseen" for row in rows) >= 30
     assert all(row[kind].strip() for row in rows for kind in kinds)
-    drafts = [Draft(row["type"], row["trigger"], row["resolution"]) for row in rows]
+    drafts = [MemoryDraft(row["type"], row["trigger"], row["resolution"]) for row in rows]
     assert [rejection(draft) or suspicion(draft, MASKER) for draft in drafts] == [""] * len(rows)
     assert len({identity(draft.trigger) for draft in drafts}) == len(rows)
 

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 from tests.support.memory import OFF, Bench, WordEmbedder
 
-from ddx.errors import UsageError
-from helix.memory.crediting import credit
-from helix.memory.embedders.base import Absent, EmbedderFailed
-from helix.memory.recall import Question, Recall
-from helix.memory.relating import connected, relate
-from helix.memory.words import question_terms
+from ddx.base.errors import UsageError
+from helix.memory.credits import credit
+from helix.memory.embedders import EmbedderFailed, NoEmbedder
+from helix.memory.recall import Recall, RecallQuery
+from helix.memory.rows import connected, question_terms, relate
 
 HOSTILE = [
     'login" OR "1',
@@ -37,7 +36,7 @@ HOSTILE = [
 
 
 def names(bench: Bench, text: str, embedder: Any = OFF, **asked: Any) -> list[str]:
-    recalled = Recall(bench.store, embedder).ask(Question(text, **asked), now=bench.now)
+    recalled = Recall(bench.store, embedder).ask(RecallQuery(text, **asked), now=bench.now)
     return [hit.memory.name for hit in recalled.hits]
 
 
@@ -51,8 +50,8 @@ def garden(tmp_path):
 
 
 def test_without_an_embedder_recall_goes_by_words_and_says_so(garden):  # M-4
-    missing = Absent("the model is damaged")
-    recalled = Recall(garden.store, missing).ask(Question("failing logins"), now=garden.now)
+    missing = NoEmbedder("the model is damaged")
+    recalled = Recall(garden.store, missing).ask(RecallQuery("failing logins"), now=garden.now)
     assert [hit.memory.name for hit in recalled.hits] == ["login-test-fails-after-midnight"]
     assert recalled.note == "the model is damaged"
     assert recalled.embedder == ""
@@ -63,7 +62,7 @@ def test_an_embedder_that_fails_costs_meaning_and_not_the_answer(garden):  # M-4
         def embed(self, texts: Sequence[str]) -> Any:
             raise EmbedderFailed("no answer in 5 s")
 
-    recalled = Recall(garden.store, Broken()).ask(Question("failing logins"), now=garden.now)
+    recalled = Recall(garden.store, Broken()).ask(RecallQuery("failing logins"), now=garden.now)
     assert [hit.memory.name for hit in recalled.hits] == ["login-test-fails-after-midnight"]
     assert recalled.note == "no answer in 5 s"
 
@@ -134,7 +133,7 @@ def test_a_memory_that_names_the_file_counts_more(tmp_path):  # M-3
     with Bench(tmp_path) as bench:
         bench.keep("the import fails at night", "Look at src/load.py")
         bench.keep("the import fails at dawn", "Look at src/save.py")
-        asked = Question("the import fails", files=("src/save.py",))
+        asked = RecallQuery("the import fails", files=("src/save.py",))
         hits = Recall(bench.store, OFF).ask(asked, now=bench.now).hits
     assert next(hit.memory.name for hit in hits) == "the-import-fails-at-dawn"
     assert hits[0].similarity.files == 0.1
@@ -144,7 +143,7 @@ def test_a_memory_that_names_the_file_counts_more(tmp_path):  # M-3
 def test_what_others_store_meanwhile_is_found(garden):  # M-4
     embedder = WordEmbedder()
     recall = Recall(garden.store, embedder)
-    asked = Question("a rose has thorns")
+    asked = RecallQuery("a rose has thorns")
     assert recall.ask(asked, now=garden.now).hits == ()
     with Bench(Path(garden.path).parent) as other:
         other.keep("every rose has thorns and smells")
@@ -158,7 +157,7 @@ def test_neighbours_join_below_direct_hits_where_there_is_room(garden):  # M-3
     relate(garden.store, login, lock, "causes", now=garden.now)
     relate(garden.store, lock, cat, "co_occurs", now=garden.now)
     credit(garden.store, "b", [lock], passed=True, now=garden.now)
-    hits = Recall(garden.store, OFF).ask(Question("login test fails"), now=garden.now).hits
+    hits = Recall(garden.store, OFF).ask(RecallQuery("login test fails"), now=garden.now).hits
     assert [(hit.memory.name, hit.hop, hit.via) for hit in hits] == [
         (login, 0, ""),
         (lock, 1, login),

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.memory import NOW, a_memory
 
-from helix.memory.embedders.base import Calibration
-from helix.memory.model import Edge, Relation
+from helix.memory.embedders import Calibration
+from helix.memory.model import MemoryEdge, Relation
 from helix.memory.scoring import (
-    Candidate,
+    RecallCandidate,
     Similarity,
     effectiveness_of,
     neighbours,
@@ -25,8 +25,8 @@ PLAIN = Calibration(floor=0.3, width=0.1, full=0.8, text_weight=0.2)
 WEEK_AGO = "2026-02-22T12:00:00.000000Z"
 
 
-def candidate(name: str, raw: float, **fields: object) -> Candidate:
-    return Candidate(a_memory(name, **fields), Similarity(cosine=raw))
+def candidate(name: str, raw: float, **fields: object) -> RecallCandidate:
+    return RecallCandidate(a_memory(name, **fields), Similarity(cosine=raw))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def around(edges, known, hits):
 
 
 def edge(source, target, weight=1.0):
-    return Edge(source, target, Relation.SOLVES, weight)
+    return MemoryEdge(source, target, Relation.SOLVES, weight=weight)
 
 
 def test_a_neighbour_never_stands_above_the_weakest_direct_hit():  # M-3

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ddx.errors import NotFound, Refused
+from ddx.base.errors import NotFound, Refused
 from ddx.tracker.merge import (
     CONFLICTS,
     SETS,
     STANDING_KEYS,
     STRONGEST_FIRST,
-    Conflict,
-    Merged,
-    Renamed,
+    FieldConflict,
+    MergeResult,
+    RenamedBead,
     merge_trackers,
     resolve,
 )
-from ddx.tracker.model import Row
+from ddx.tracker.row import Row
 
 Tracker = dict[str, Row]
 NOON = "2026-01-02T12:00:00Z"
@@ -47,12 +47,12 @@ def edge(to: str, *, of: str = "app-1", **details: Any) -> Row:
     return {"issue_id": of, "depends_on_id": to, "type": "blocks", **details}
 
 
-def merge(base: Tracker, ours: Tracker, theirs: Tracker) -> Merged:
+def merge(base: Tracker, ours: Tracker, theirs: Tracker) -> MergeResult:
     numbers = count(1)
     return merge_trackers(base, ours, theirs, new_id=lambda _: f"app-new{next(numbers)}")
 
 
-def merge_one(base: Row, ours: Row, theirs: Row) -> tuple[Row, tuple[Conflict, ...]]:
+def merge_one(base: Row, ours: Row, theirs: Row) -> tuple[Row, tuple[FieldConflict, ...]]:
     merged = merge({"app-1": base}, {"app-1": ours}, {"app-1": theirs})
     return merged.rows["app-1"], merged.conflicts
 
@@ -290,7 +290,7 @@ def test_a_field_changed_on_both_sides_keeps_ours_and_waits_for_a_person(
 ):  # T-14
     row, conflicts = merge_one(bead(**base), bead(**ours), bead(**theirs))
     assert row == bead(**ours, merge_conflicts=[entry])
-    assert conflicts == (Conflict("app-1", "x", ours.get("x"), theirs.get("x")),)
+    assert conflicts == (FieldConflict("app-1", "x", ours.get("x"), other=theirs.get("x")),)
 
 
 def test_the_same_change_on_both_sides_is_no_conflict_whatever_the_order_of_keys():
@@ -336,7 +336,7 @@ def test_deleted_on_one_side_and_left_alone_on_the_other_is_deleted():
 
 def test_deleted_on_one_side_and_changed_on_the_other_is_kept_as_changed():  # bd lost the edit
     base, changed = {"app-1": bead()}, {"app-1": bead(notes="still alive")}
-    assert merge(base, {}, changed) == merge(base, changed, {}) == Merged(changed, (), ())
+    assert merge(base, {}, changed) == merge(base, changed, {}) == MergeResult(changed, (), ())
 
 
 def test_two_beads_made_under_one_id_both_live_and_theirs_is_renamed():  # T-14
@@ -355,7 +355,7 @@ def test_two_beads_made_under_one_id_both_live_and_theirs_is_renamed():  # T-14
         ),
     }
     merged = merge({}, ours, theirs)
-    assert merged.renamed == (Renamed("app-1", "app-new1"),)
+    assert merged.renamed == (RenamedBead("app-1", "app-new1"),)
     assert merged.rows == {
         "app-1": ours["app-1"],
         "app-new1": {
@@ -400,7 +400,7 @@ def test_an_odd_id_is_renamed_whole():  # T-3: ids that stand in a file are not 
 
 def test_one_creation_seen_on_both_sides_is_one_bead():
     merged = merge({}, {"app-1": bead(labels=["a"])}, {"app-1": bead(labels=["b"], notes="n")})
-    assert merged == Merged({"app-1": bead(labels=["a", "b"], notes="n")}, (), ())
+    assert merged == MergeResult({"app-1": bead(labels=["a", "b"], notes="n")}, (), ())
 
 
 def test_a_drawn_id_that_is_taken_is_drawn_again():  # T-18
@@ -412,7 +412,7 @@ def test_a_drawn_id_that_is_taken_is_drawn_again():  # T-18
         theirs,
         new_id=lambda _: next(draws),
     )
-    assert merged.renamed == (Renamed("app-1", "app-4"), Renamed("app-2", "app-5"))
+    assert merged.renamed == (RenamedBead("app-1", "app-4"), RenamedBead("app-2", "app-5"))
 
 
 def test_an_id_source_that_never_gives_a_free_id_is_refused():
@@ -588,7 +588,9 @@ def elements_of(row: Row, key: str) -> dict[str, str]:
     }
 
 
-def shared_rows(fork: tuple[Tracker, Tracker, Tracker], merged: Merged) -> list[tuple[Row, ...]]:
+def shared_rows(
+    fork: tuple[Tracker, Tracker, Tracker], merged: MergeResult
+) -> list[tuple[Row, ...]]:
     """Base, ours, theirs and merged of each bead that lived through both histories."""
     base, ours, theirs = fork
     survivors = base.keys() & ours.keys() & theirs.keys()
@@ -598,9 +600,9 @@ def shared_rows(fork: tuple[Tracker, Tracker, Tracker], merged: Merged) -> list[
 @given(forks())
 def test_a_side_that_did_nothing_changes_nothing(fork):
     base, ours, theirs = fork
-    assert merge(base, ours, base) == Merged(ours, (), ())
-    assert merge(base, base, theirs) == Merged(theirs, (), ())
-    assert merge(base, ours, ours) == Merged(ours, (), ())
+    assert merge(base, ours, base) == MergeResult(ours, (), ())
+    assert merge(base, base, theirs) == MergeResult(theirs, (), ())
+    assert merge(base, ours, ours) == MergeResult(ours, (), ())
 
 
 @given(forks())

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from helix.objective.beads import Beads, find_freed
-from helix.objective.readiness import TaskResult
-from helix.objective.states import Standing
+from ddx.tracker.bead import Bead
+from helix.objective.model import ObjectiveProgress, TaskResult
+from helix.objective.task_beads import TaskBeads, find_freed
 
 
-def beads(*rows: dict[str, Any], ready: str = "") -> Beads:
-    by_id = {row["id"]: row for row in rows}
-    return Beads(by_id, frozenset(ready.split()), {}, frozenset())
+def beads(*rows: dict[str, Any], ready: str = "") -> TaskBeads:
+    by_id = {row["id"]: Bead.of(row) for row in rows}
+    return TaskBeads(by_id, frozenset(ready.split()), {}, landing=frozenset())
 
 
 def row(task: str, status: str = "open", **fields: Any) -> dict[str, Any]:
@@ -50,5 +50,5 @@ def test_what_waits_for_a_task_that_flies_does_so_until_that_is_settled() -> Non
 def test_a_task_is_freed_when_the_tracker_says_otherwise(
     ended: TaskResult, bead: dict[str, Any], is_freed: bool
 ) -> None:
-    standing = Standing(task_ids=("t1",), outcomes={"t1": ended})
+    standing = ObjectiveProgress(task_ids=("t1",), outcomes={"t1": ended})
     assert find_freed(standing, beads(bead)) == (["t1"] if is_freed else [])

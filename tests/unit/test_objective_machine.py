@@ -12,20 +12,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.objectives import ANY_EVENT, ANY_TOLD, EXPLORATION, PLAN, TO_BUILDING
 
-from helix.objective.machine import CHECKPOINTS, TERMINAL, TRANSITIONS, step
-from helix.objective.pace import MOSTLY_BLOCKED, VELOCITY_DECAY, failure_class
-from helix.objective.readiness import (
+from helix.objective.machine import (
+    CHECKPOINTS,
+    MOSTLY_BLOCKED,
+    TERMINAL,
+    TRANSITIONS,
+    VELOCITY_DECAY,
+    failure_class,
+    step,
+)
+from helix.objective.model import (
     MOST_CYCLES,
+    ErrorReason,
+    Event,
+    ObjectiveProgress,
+    State,
     TaskResult,
     check_stalled,
     detect_cycles,
     get_ready_tasks,
 )
-from helix.objective.states import ErrorReason, Event, Standing, State
 
 
-def after(*events: tuple[str, dict[str, Any]], of: Standing | None = None) -> Standing:
-    standing = of or Standing()
+def after(
+    *events: tuple[str, dict[str, Any]], of: ObjectiveProgress | None = None
+) -> ObjectiveProgress:
+    standing = of or ObjectiveProgress()
     for event, told in events:
         standing, _ = step(standing, event, told)
     return standing
@@ -35,14 +47,14 @@ def ended(task: str, status: str = "delivered", **told: Any) -> tuple[str, dict[
     return "task_complete", {"task_id": task, "status": status, **told}
 
 
-def building(*events: tuple[str, dict[str, Any]], **plan: Any) -> Standing:
+def building(*events: tuple[str, dict[str, Any]], **plan: Any) -> ObjectiveProgress:
     events_so_far = [
         (name, {**told, **plan} if name == "tasks_created" else told) for name, told in TO_BUILDING
     ]
     return after(*events_so_far, *events)
 
 
-def stalled() -> Standing:
+def stalled() -> ObjectiveProgress:
     return building(ended("t1", "blocked"), ended("t3"), ("stalled", {}))
 
 
@@ -264,7 +276,7 @@ def test_a_partial_result_lets_nobody_go_on() -> None:
 
 def test_a_new_plan_inherits_no_outcome() -> None:  # O-5
     standing = after(("replan", {}), of=stalled())
-    assert standing == Standing(State.PLANNING, standing.exploration)
+    assert standing == ObjectiveProgress(State.PLANNING, standing.exploration)
     again = after(("tasks_created", PLAN), ("start_building", {}), of=standing)
     assert again.pending == ("t1", "t2", "t3")
 
@@ -302,7 +314,7 @@ def test_questions_are_handed_on_and_forgotten_with_the_plan() -> None:
 MANY = {"task_ids": [f"t{n}" for n in range(1, 10)], "dependencies": {}}
 
 
-def paced(*seconds: float) -> Standing:
+def paced(*seconds: float) -> ObjectiveProgress:
     events = (ended(f"t{n}", duration_s=took) for n, took in enumerate(seconds, start=1))
     return building(*events, **MANY)
 
@@ -484,7 +496,7 @@ def test_there_is_a_ring_exactly_when_no_order_exists(edges: dict[int, list[int]
 @settings(max_examples=200)
 @given(st.lists(st.tuples(ANY_EVENT, ANY_TOLD), max_size=30))
 def test_whatever_happens_the_table_holds(events: list[tuple[str, dict[str, Any]]]) -> None:
-    standing = Standing()
+    standing = ObjectiveProgress()
     for event, told in events:
         before = standing
         standing, result = step(standing, event, told)

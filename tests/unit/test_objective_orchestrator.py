@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from tests.support.objectives import ANY_EVENT, ANY_TOLD, EXPLORATION, PLAN, TO_BUILDING
 from tests.support.tracker import ROOT
 
-from ddx.errors import CorruptFile
+from ddx.base.errors import CorruptFile
 from ddx.testing import FakeClock, make_repo
 from helix.objective import Orchestrator, State
-from helix.objective.events import (
+from helix.objective.event_log import (
     MOST_OBJECTIVES,
     EventLog,
     clear,
@@ -31,7 +31,7 @@ from helix.objective.events import (
     read_checkpoints,
 )
 from helix.objective.machine import TRANSITIONS
-from helix.objective.states import ErrorReason
+from helix.objective.model import ErrorReason
 
 TEXT = "Add a login page"
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from ddx.errors import UsageError
+from ddx.base.errors import UsageError
 from helix.objective import AgentContract, parse_output
-from helix.objective.contracts import NAMES, outside_delta
-from helix.objective.outputs import NOTHING_SAID, extract_mapping, find_object
+from helix.objective.agents import NAMES, find_object, outside_delta
+from helix.objective.task_outcome import NOTHING_SAID, extract_mapping
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,20 @@ from hypothesis import strategies as st
 
 from ddx.testing import MemoryView
 from ddx.tracker.criteria import judge
-from ddx.tracker.drafting import create
-from ddx.tracker.model import blockers_of
-from helix.objective.contracts import AgentContract
-from helix.objective.explore import FEWEST, MOST, Scope, choose_scopes, entry_points, words_of
-from helix.objective.plan import Broken, Plan, Unclear, read_plan
-from helix.objective.synthesis import MOST_FILES, synthesize
+from ddx.tracker.edits import create
+from ddx.tracker.row import blockers_of
+from helix.objective.agents import AgentContract
+from helix.objective.exploration import (
+    FEWEST,
+    MOST,
+    MOST_FILES,
+    ExplorerScope,
+    choose_scopes,
+    entry_points,
+    synthesize,
+    words_of,
+)
+from helix.objective.plan import InvalidPlan, TaskPlan, UnclearPlan, read_plan
 
 SHOP = [
     "README.md",
@@ -102,8 +110,8 @@ def test_there_are_always_some_and_never_too_many(files: list[str], most: int) -
 
 # -- synthesis -------------------------------------------------------------------------------
 
-AUTH = Scope("src/auth/", "x", ("src/auth/login.py", "src/auth/tokens.py"))
-API = Scope("src/api/", "x", ("src/api/routes.py",))
+AUTH = ExplorerScope("src/auth/", "x", ("src/auth/login.py", "src/auth/tokens.py"))
+API = ExplorerScope("src/api/", "x", ("src/api/routes.py",))
 
 
 def seen(
@@ -114,7 +122,7 @@ def seen(
 
 def merged(**found: dict[str, Any]) -> dict[str, Any]:
     by_scope = {{"auth": "src/auth/", "api": "src/api/"}.get(k, k): v for k, v in found.items()}
-    scopes = (AUTH, API, Scope("memory", "x"), Scope("framework", "x"))
+    scopes = (AUTH, API, ExplorerScope("memory", "x"), ExplorerScope("framework", "x"))
     return synthesize("Throttle logins", scopes, by_scope, SHOP)
 
 
@@ -215,7 +223,7 @@ def planned(seq: str, *waits: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def plan_of(*tasks: dict[str, Any]) -> Plan | Unclear | Broken:
+def plan_of(*tasks: dict[str, Any]) -> TaskPlan | UnclearPlan | InvalidPlan:
     answer = {"status": "complete", "tasks": list(tasks)}
     assert AgentContract("planner").validate_output(answer) == (True, "")
     return read_plan(answer)
@@ -225,7 +233,7 @@ def test_tasks_become_drafts_of_beads() -> None:  # O-6
     idioms = {"required": ["type hints"], "forbidden": []}
     more = {"framework": "flask", "idioms": idioms, "budget": 5}
     found = plan_of(planned("001"), planned("002", "001", **more))
-    assert isinstance(found, Plan)
+    assert isinstance(found, TaskPlan)
     epic = {"key": "epic", "title": "Throttle logins", "issue_type": "epic"}
     rows = [task.as_row("epic", "throttle-1") for task in found.tasks]
     ids = iter(["app-0", "app-1", "app-2"])
@@ -248,7 +256,7 @@ def test_tasks_become_drafts_of_beads() -> None:  # O-6
 @pytest.mark.parametrize("verify", ["true", ["a", "b"], "echo `date`"])
 def test_a_task_can_always_be_proven(acceptance: str, verify: Any) -> None:  # T-17
     found = plan_of(planned("001", acceptance=acceptance, verify=verify))
-    assert isinstance(found, Plan)
+    assert isinstance(found, TaskPlan)
     row = found.tasks[0].as_row("", "x")
     assert "execution-eligible" not in row
     assert judge(row).ready
@@ -257,7 +265,7 @@ def test_a_task_can_always_be_proven(acceptance: str, verify: Any) -> None:  # T
 
 def test_a_delta_stays_below_the_root() -> None:  # O-7
     found = plan_of(planned("001", delta=["./a.py", "/etc/x", "../b", "~/c", "d/../e", "f/"]))
-    assert isinstance(found, Plan)
+    assert isinstance(found, TaskPlan)
     assert found.tasks[0].delta == ("a.py", "f/")
 
 
@@ -274,17 +282,17 @@ def test_a_delta_stays_below_the_root() -> None:  # O-7
 )
 def test_what_nobody_could_carry_out_is_no_plan(tasks: list[dict[str, Any]], said: str) -> None:
     found = plan_of(*tasks)
-    assert isinstance(found, Broken)
+    assert isinstance(found, InvalidPlan)
     assert said in found.reason
 
 
 def test_a_ring_is_named() -> None:  # O-2
     found = plan_of(planned("a", "b"), planned("b", "a"))
-    assert isinstance(found, Broken)
+    assert isinstance(found, InvalidPlan)
     assert found.cycles == (("a", "b", "a"),)
 
 
 def test_a_planner_may_ask() -> None:
     answer = {"status": "clarify", "questions": ["Which bank?"]}
-    assert read_plan(answer) == Unclear(("Which bank?",))
-    assert isinstance(read_plan({"status": "clarify"}), Broken)
+    assert read_plan(answer) == UnclearPlan(("Which bank?",))
+    assert isinstance(read_plan({"status": "clarify"}), InvalidPlan)

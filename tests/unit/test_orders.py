@@ -6,108 +6,119 @@ from typing import Any
 
 import pytest
 
-from ddx.execution.health import Health
-from ddx.execution.model import (
-    Facts,
+from ddx.agents.harness import CallEnd, Reply, Usage
+from ddx.attempts.limits import (
+    BeginAttempt,
+    EngineEnd,
+    EngineOptions,
+    EngineProgress,
+    HarnessHealth,
+    StopEngine,
+    WaitUntil,
+    next_step,
+    tightened,
+)
+from ddx.attempts.outcome import (
+    AttemptFacts,
+    AttemptStatus,
     Failed,
     Landed,
     NoChanges,
     Outcome,
     Preserved,
-    Status,
 )
-from ddx.execution.orders import (
-    Begin,
-    Ended,
-    Orders,
-    Standing,
-    Stop,
-    Wait,
-    next_step,
-    tightened,
-)
-from ddx.harnesses.base import End, Reply, Usage
 
 NOW = "2026-01-02T03:00:00.000000Z"
 LATER = "2026-01-02T04:00:00.000000Z"
-ORDERS = Orders("claude")
-PARKED = {"claude": Health(is_parked=True, parked_until=LATER)}
-BROKEN = {"claude": Health(faults=3, reason="no program")}
-DENIED = {"claude": Health(denials=2, wanted=("Bash",))}
+ORDERS = EngineOptions("claude")
+PARKED = {"claude": HarnessHealth(is_parked=True, parked_until=LATER)}
+BROKEN = {"claude": HarnessHealth(faults=3, reason="no program")}
+DENIED = {"claude": HarnessHealth(denials=2, wanted=("Bash",))}
 
 
-def step(orders: Orders = ORDERS, **standing: Any) -> Begin | Wait | Stop:
-    return next_step(orders, Standing("claude", **standing), now=NOW)
+def step(orders: EngineOptions = ORDERS, **standing: Any) -> BeginAttempt | WaitUntil | StopEngine:
+    return next_step(orders, EngineProgress("claude", **standing), now=NOW)
 
 
-def orders(**fields: Any) -> Orders:
-    return Orders("claude", **fields)
+def orders(**fields: Any) -> EngineOptions:
+    return EngineOptions("claude", **fields)
 
 
 def test_a_healthy_harness_begins() -> None:
-    assert step() == Begin("claude")
+    assert step() == BeginAttempt("claude")
 
 
 @pytest.mark.parametrize(
     ("given", "standing", "ended"),
     [
-        (orders(), {"stop_asked": True}, Ended.INTERRUPTED),
-        (orders(), {"winding_down": True}, Ended.WOUND_DOWN),
-        (orders(most=2), {"begun": 2}, Ended.COUNTED),
-        (orders(max_tokens=100), {"usage": Usage(input=100)}, Ended.BUDGET),
-        (orders(max_cost_usd=1.0), {"usage": Usage(1, cost_usd=1.0)}, Ended.BUDGET),
-        (orders(), {"health": BROKEN}, Ended.BROKEN),
-        (orders(), {"health": DENIED}, Ended.DENIED),
-        (orders(alternate="codex"), {"health": DENIED}, Ended.DENIED),
-        (orders(on_limit="stop"), {"health": PARKED}, Ended.PARKED),
+        (orders(most=2), {"begun": 2}, EngineEnd.COUNTED),
+        (orders(max_tokens=100), {"usage": Usage(input=100)}, EngineEnd.BUDGET),
+        (orders(max_cost_usd=1.0), {"usage": Usage(1, cost_usd=1.0)}, EngineEnd.BUDGET),
+        (orders(), {"health": BROKEN}, EngineEnd.BROKEN),
+        (orders(), {"health": DENIED}, EngineEnd.DENIED),
+        (orders(alternate="codex"), {"health": DENIED}, EngineEnd.DENIED),
+        (orders(on_limit="stop"), {"health": PARKED}, EngineEnd.PARKED),
     ],
 )
 def test_a_drain_stops_for_a_reason(
-    given: Orders, standing: dict[str, Any], ended: Ended
+    given: EngineOptions, standing: dict[str, Any], ended: EngineEnd
 ) -> None:
     found = step(given, **standing)
-    assert isinstance(found, Stop)
+    assert isinstance(found, StopEngine)
     assert found.ended is ended
 
 
 def test_an_unknown_cost_spends_no_budget_in_dollars() -> None:
-    assert step(orders(max_cost_usd=0.01), usage=Usage(input=10**9)) == Begin("claude")
+    assert step(orders(max_cost_usd=0.01), usage=Usage(input=10**9)) == BeginAttempt("claude")
 
 
 def test_a_parked_harness_waits_until_its_limit_ends() -> None:
     found = step(health=PARKED)
-    assert isinstance(found, Wait)
+    assert isinstance(found, WaitUntil)
     assert found.until == LATER
-    assert next_step(ORDERS, Standing("claude", health=PARKED), now=LATER) == Begin("claude")
+    assert next_step(ORDERS, EngineProgress("claude", health=PARKED), now=LATER) == BeginAttempt(
+        "claude"
+    )
 
 
 @pytest.mark.parametrize("health", [PARKED, BROKEN])
-def test_another_harness_takes_over_where_one_is_named(health: dict[str, Health]) -> None:
+def test_another_harness_takes_over_where_one_is_named(
+    health: dict[str, HarnessHealth],
+) -> None:
     given = orders(on_limit="switch", alternate="codex")
-    assert step(given, health=health) == Begin("codex")
-    worse = {**health, "codex": Health(faults=3)}
-    assert not isinstance(step(given, health=worse), Begin)
+    assert step(given, health=health) == BeginAttempt("codex")
+    worse = {**health, "codex": HarnessHealth(faults=3)}
+    assert not isinstance(step(given, health=worse), BeginAttempt)
 
 
-def outcome(status: Status, end: End = End.COMPLETED, **fields: Any) -> Outcome:
+def outcome(status: AttemptStatus, end: CallEnd = CallEnd.COMPLETED, **fields: Any) -> Outcome:
     reply = Reply(end, **fields)
-    facts = Facts("a1", ("app-1",), "claude", "", "base", "main", reply=reply, reason="why")
+    facts = AttemptFacts(
+        attempt="a1",
+        beads=("app-1",),
+        harness="claude",
+        model="",
+        base="base",
+        target="main",
+        reply=reply,
+        reason="why",
+    )
     match status:
-        case Status.SUCCESS:
+        case AttemptStatus.SUCCESS:
             return Landed(facts, "c0ffee")
-        case Status.NOTHING_DONE:
+        case AttemptStatus.NOTHING_DONE:
             return NoChanges(facts, status)
-        case Status.CHECK_FAILED:
+        case AttemptStatus.CHECK_FAILED:
             return Preserved(facts, status, "refs/x")
         case _:
             return Failed(facts, status)
 
 
-FAULT = outcome(Status.HARNESS_FAULT, End.AUTH)
+FAULT = outcome(AttemptStatus.HARNESS_FAULT, CallEnd.AUTH)
 
 
-def after(*outcomes: Outcome) -> Health:
-    health = Health()
+def after(*outcomes: Outcome) -> HarnessHealth:
+    health = HarnessHealth()
     for each in outcomes:
         health = health.after(each, or_until=LATER)
     return health
@@ -119,31 +130,35 @@ def test_three_faults_in_a_row_open_the_breaker() -> None:  # X-8
     assert "why" in after(FAULT, FAULT, FAULT).complaint("claude")
 
 
-@pytest.mark.parametrize("good", [Status.SUCCESS, Status.CHECK_FAILED, Status.NOTHING_DONE])
-def test_work_that_was_done_closes_it_again(good: Status) -> None:
+@pytest.mark.parametrize(
+    "good", [AttemptStatus.SUCCESS, AttemptStatus.CHECK_FAILED, AttemptStatus.NOTHING_DONE]
+)
+def test_work_that_was_done_closes_it_again(good: AttemptStatus) -> None:
     assert not after(FAULT, FAULT, outcome(good), FAULT).is_broken
 
 
 def test_an_interruption_says_nothing_of_the_harness() -> None:
-    interrupted = outcome(Status.INTERRUPTED, End.INTERRUPTED)
+    interrupted = outcome(AttemptStatus.INTERRUPTED, CallEnd.INTERRUPTED)
     assert after(FAULT, FAULT, interrupted, FAULT).is_broken
 
 
 def test_two_denials_in_a_row_name_what_to_allow() -> None:
-    denied = outcome(Status.HARNESS_FAULT, End.DENIED, denied=("Bash",))
+    denied = outcome(AttemptStatus.HARNESS_FAULT, CallEnd.DENIED, denied=("Bash",))
     health = after(denied, denied)
     assert health.is_denied
     assert "Bash" in health.complaint("claude")
-    assert not after(denied, outcome(Status.SUCCESS), denied).is_denied
+    assert not after(denied, outcome(AttemptStatus.SUCCESS), denied).is_denied
 
 
 def test_a_usage_limit_parks_and_counts_as_no_fault() -> None:
-    limited = outcome(Status.HARNESS_FAULT, End.RATE_LIMITED, until="2026-01-02T05:00:00Z")
+    limited = outcome(
+        AttemptStatus.HARNESS_FAULT, CallEnd.RATE_LIMITED, until="2026-01-02T05:00:00Z"
+    )
     health = after(FAULT, FAULT, limited)
     assert health.is_parked
     assert not health.is_broken
     assert health.parked_until == "2026-01-02T05:00:00Z"
-    assert after(outcome(Status.HARNESS_FAULT, End.RATE_LIMITED)).parked_until == LATER
+    assert after(outcome(AttemptStatus.HARNESS_FAULT, CallEnd.RATE_LIMITED)).parked_until == LATER
 
 
 @pytest.mark.parametrize(

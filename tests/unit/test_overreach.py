@@ -8,11 +8,11 @@ import pytest
 from tests.support.beads import bead
 from tests.support.documents import graph_of_files, pages
 
-from ddx.execution.authority import find_overreach
-from ddx.execution.governing import govern
-from ddx.execution.model import Bead
-from ddx.graph.committed import Standing
-from ddx.graph.proof.definitions import define
+from ddx.attempts.commit import find_overreach
+from ddx.documents.committed import DocumentRank
+from ddx.documents.definitions import define
+from ddx.proof import Governance
+from ddx.tracker.bead import Bead
 
 PRD, FEAT, TD, TP, REPORT = (
     f"docs/helix/{name}.md" for name in ("PRD-1", "FEAT-1", "TD-1", "TP-1", "RPT-1")
@@ -25,10 +25,10 @@ def excess(paths: list[str], *beads: dict[str, Any]) -> str:
     graph = graph_of_files(pages(PRD_1="", FEAT_1="", TD_1="", TP_1="", RPT_1="", IP_1=""))
     rows = [bead(f"app-{number}", **fields) for number, fields in enumerate(beads, start=1)]
     wanted = [Bead(row["id"], row) for row in rows]
-    files = {path: Standing(graph.ids[n], graph.tiers[n]) for n, path in enumerate(graph.paths)} | {
-        METRIC: Standing("start-up", 8)
-    }
-    governing = govern(graph, define({}, {}), wanted, files=files)
+    files = {
+        path: DocumentRank(graph.ids[n], graph.tiers[n]) for n, path in enumerate(graph.paths)
+    } | {METRIC: DocumentRank("start-up", 8)}
+    governing = Governance.decide(graph, wanted, define({}, {}), files=files)
     return find_overreach(paths, governing, wanted)
 
 

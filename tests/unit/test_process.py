@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 from tests.support.tracker import wait_for
 
-from ddx.errors import DdxError
-from ddx.process import is_alive, read_answer, run, started_at
+from ddx.base.errors import DdxError
+from ddx.base.process import is_alive, read_answer, run, started_at, started_by_ps
 
 SOON_S = 1.5
 """Enough for a shell to say its first word, on a busy machine."""
@@ -35,8 +36,14 @@ def test_a_program_that_succeeds_is_ok_and_may_ignore_its_input():
     assert done.complaint == "fine"
 
 
-def test_a_program_sees_only_the_environment_it_is_given():
-    assert shell("env", ONLY="this").text.count("=") <= 4
+def test_a_program_sees_our_environment_without_what_redirects_git(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("GIT_DIR", "/elsewhere")
+    monkeypatch.setenv("OURS", "that")
+    seen = shell("env", MORE="this").text.splitlines()
+    assert {"OURS=that", "MORE=this"} <= set(seen)
+    assert not [line for line in seen if line.startswith("GIT_DIR=")]
 
 
 def test_a_program_that_does_not_exist_is_named():
@@ -80,10 +87,18 @@ def test_we_live_and_our_mark_stays_the_same():  # D-5
     assert not is_alive(me, "another-mark")
 
 
+def test_without_proc_a_mark_is_the_second_of_the_start_wherever_we_are(monkeypatch):  # D-5
+    me = os.getpid()
+    mark = started_by_ps(me)
+    assert re.fullmatch(r"[A-Z][a-z]{2}-[A-Z][a-z]{2}-\d+-\d\d:\d\d:\d\d-\d{4}", mark)
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    assert started_by_ps(me) == mark
+
+
 @pytest.mark.parametrize("pid", [0, -1, 4_194_999, 10**30])
 def test_what_is_no_process_is_dead(pid):  # D-5
     assert not is_alive(pid)
-    assert started_at(pid) == ""
+    assert started_at(pid) == started_by_ps(pid) == ""
 
 
 def test_a_zombie_is_dead():  # X-6

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ddx import git
-from ddx.errors import NotFound
-from ddx.project import WORKSPACE_MARK, Project, find_project
+from ddx.base.errors import NotFound
+from ddx.base.files import WORKSPACE_MARK
+from ddx.git import commands as git
+from ddx.project.project import Project, find_project
 from ddx.testing import make_repo
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ddx.execution.project_checks import (
+from ddx.proof.project_checks import (
     FOLDER,
     BrokenCheck,
     ProjectCheck,
@@ -46,12 +46,12 @@ def test_files_are_read_in_the_order_of_their_names_and_others_are_left(tmp_path
     write(tmp_path, "README.md", "what these are")
     assert read_project_checks(str(tmp_path)) == (
         ProjectCheck(
-            "all of it",
-            ".ddx/checks/a.yaml",
-            ("make", "all a"),
-            ("src/**", "*.py"),
-            ("area:build",),
-            2.5,
+            name="all of it",
+            path=".ddx/checks/a.yaml",
+            command=("make", "all a"),
+            paths=("src/**", "*.py"),
+            labels=("area:build",),
+            timeout_s=2.5,
         ),
         ProjectCheck("b", ".ddx/checks/b.yml", "make b"),
     )

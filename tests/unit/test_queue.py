@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.beads import NOW, bead, columns_of, surroundings, waiting
 
-from ddx.tracker.model import Row
 from ddx.tracker.queue import (
     BLOCKER_KINDS,
     Blocker,
@@ -20,6 +19,7 @@ from ddx.tracker.queue import (
     ready_for_execution,
     unfinished,
 )
+from ddx.tracker.row import Row
 
 
 def ready_ids(*rows: Row, **around) -> list[str]:
@@ -308,7 +308,7 @@ def test_a_bead_needs_success_criteria(fields, default_checks, proven):  # T-16,
     )
 
 
-@pytest.mark.parametrize("kind", ["pending-landing", "document-uncommitted"])
+@pytest.mark.parametrize("kind", ["pending-landing", "document-missing", "document-uncommitted"])
 def test_the_outside_may_hold_a_bead(kind):  # T-16
     held = {"app-1": Blocker(kind, reason="a commit waits")}
     assert executed_ids(bead("app-1"), bead("app-2"), held=held) == ["app-2"]
@@ -344,7 +344,8 @@ def test_all_blockers_are_told_the_weightiest_first():  # T-16
     )
     rows = (worst, bead("app-2", parent="app-1"))
     held = {"app-1": Blocker("pending-landing")}
-    expected = [kind for kind in BLOCKER_KINDS if kind not in ("claimed", "document-uncommitted")]
+    others = ("claimed", "document-missing", "document-uncommitted")
+    expected = [kind for kind in BLOCKER_KINDS if kind not in others]
     assert kinds_of("app-1", *rows, held=held) == expected
     claimed = {**worst, "status": "in_progress"}
     assert kinds_of("app-1", claimed, rows[1])[:2] == ["merge-conflict", "claimed"]

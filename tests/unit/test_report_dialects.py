@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ddx.values import value
-from helix.verification.junit import parse_junit
-from helix.verification.locating import Tree, locate
-from helix.verification.model import Report
-from helix.verification.reproducing import reproduce
+from ddx.base.values import value
+from helix.verification.located_tests import ProjectFiles, locate
+from helix.verification.reported_tests import SuiteReport, parse_junit
+from helix.verification.rerun_command import reproduce
 
 GO_FILES = {"cart/cart_test.go": "func TestAdds(t *testing.T) {\nfunc TestTotals(t *testing.T) {"}
 
@@ -50,7 +49,7 @@ SUREFIRE = Dialect(
 </testsuite>""",
     "mvn -q test",
     ("src/test/java/com/acme/CartTest.java",),
-    (
+    found=(
         ("passed", "src/test/java/com/acme/CartTest.java::totals(int)[1]"),
         ("failed", "src/test/java/com/acme/CartTest.java::totals(int)[2]"),
         ("skipped", "src/test/java/com/acme/CartTest.java::later"),
@@ -58,7 +57,7 @@ SUREFIRE = Dialect(
         ("failed", "src/test/java/com/acme/CartTest.java::again"),
         ("error", "src/test/java/com/acme/CartTest.java::Inner::boom"),
     ),
-    "mvn -q test '-Dtest=com.acme.CartTest#totals'",
+    again="mvn -q test '-Dtest=com.acme.CartTest#totals'",
 )
 GRADLE = Dialect(
     """<?xml version="1.0" encoding="UTF-8"?>
@@ -72,11 +71,11 @@ GRADLE = Dialect(
 </testsuite>""",
     "./gradlew test --no-daemon",
     ("src/test/kotlin/com/acme/CartTest.kt",),
-    (
+    found=(
         ("passed", "src/test/kotlin/com/acme/CartTest.kt::adds()"),
         ("failed", "src/test/kotlin/com/acme/CartTest.kt::Inner::sells()"),
     ),
-    "./gradlew test --no-daemon --tests 'com.acme.CartTest$Inner.sells'",
+    again="./gradlew test --no-daemon --tests 'com.acme.CartTest$Inner.sells'",
 )
 GOTESTSUM = Dialect(
     """<?xml version="1.0" encoding="UTF-8"?>
@@ -93,12 +92,12 @@ GOTESTSUM = Dialect(
 </testsuites>""",
     "CGO_ENABLED=0 gotestsum --junitfile out.xml -- -tags=slow ./...",
     ("cart/cart_test.go", "pay/pay_test.go"),
-    (
+    found=(
         ("passed", "cart/cart_test.go::TestAdds"),
         ("failed", "cart/cart_test.go::TestTotals/with_tax"),
         ("failed", "example.com/shop/pay::TestMain"),
     ),
-    "CGO_ENABLED=0 go test -tags=slow ./cart -run '^TestTotals$/^with_tax$'",
+    again="CGO_ENABLED=0 go test -tags=slow ./cart -run '^TestTotals$/^with_tax$'",
 )
 JEST = Dialect(
     """<?xml version="1.0" encoding="UTF-8"?>
@@ -114,7 +113,7 @@ JEST = Dialect(
 </testsuites>""",
     "npx jest --ci",
     ("src/cart.test.js", "src/cart.js"),
-    (("passed", "cart adds up::cart adds up"), ("failed", "cart totals::cart totals")),
+    found=(("passed", "cart adds up::cart adds up"), ("failed", "cart totals::cart totals")),
     file="src/cart.test.js",
 )
 VITEST = Dialect(
@@ -127,7 +126,10 @@ VITEST = Dialect(
 </testsuites>""",
     "npx vitest run",
     ("src/cart.test.ts",),
-    (("passed", "src/cart.test.ts::cart > adds"), ("failed", "src/cart.test.ts::cart > totals")),
+    found=(
+        ("passed", "src/cart.test.ts::cart > adds"),
+        ("failed", "src/cart.test.ts::cart > totals"),
+    ),
 )
 PHPUNIT = Dialect(
     """<?xml version="1.0" encoding="UTF-8"?>
@@ -142,7 +144,7 @@ PHPUNIT = Dialect(
    </testsuite></testsuite></testsuite></testsuite></testsuites>""",
     "vendor/bin/phpunit --log-junit out.xml",
     ("tests/CartTest.php",),
-    (
+    found=(
         ("passed", "tests/CartTest.php::App.Tests.CartTest::testAdds"),
         ("failed", "tests/CartTest.php::App.Tests.CartTest::testTotals with data set #0"),
     ),
@@ -157,12 +159,12 @@ name="test_later"><skipped type="pytest.xfail" message="soon"/></testcase></test
 </testsuites>""",
     "pytest -q --junitxml=out.xml",
     ("tests/test_cart.py", "tests/test_broken.py"),
-    (
+    found=(
         ("failed", "tests/test_cart.py::TestCart::test_totals[1-2]"),
         ("error", "tests/test_broken.py"),
         ("skipped", "tests/test_cart.py::test_later"),
     ),
-    "pytest -q -rA 'tests/test_cart.py::TestCart::test_totals[1-2]'",
+    again="pytest -q -rA 'tests/test_cart.py::TestCart::test_totals[1-2]'",
 )
 RSPEC = Dialect(
     """<?xml version="1.0" encoding="UTF-8"?>
@@ -171,7 +173,7 @@ name="Cart totals" file="./spec/cart_spec.rb"><failure message="expected 4"
 type="RSpec::Expectations::ExpectationNotMetError">x</failure></testcase></testsuite>""",
     "bundle exec rspec",
     ("spec/cart_spec.rb",),
-    (("failed", "spec/cart_spec.rb::Cart totals"),),
+    found=(("failed", "spec/cart_spec.rb::Cart totals"),),
 )
 DOTNET = Dialect(
     """<testsuites><testsuite name="Shop.Tests.dll" tests="1" failures="1" errors="0">
@@ -179,7 +181,7 @@ DOTNET = Dialect(
 message="Assert.Equal() Failure">at</failure></testcase><system-out/></testsuite></testsuites>""",
     "dotnet test",
     ("Shop.Tests/CartTests.cs",),
-    (("failed", "Shop.Tests/CartTests.cs::Totals(a: 1, b: 2)"),),
+    found=(("failed", "Shop.Tests/CartTests.cs::Totals(a: 1, b: 2)"),),
 )
 GOOGLETEST = Dialect(
     """<testsuites tests="2" failures="1" disabled="1" name="AllTests"><testsuite name="Cart">
@@ -189,7 +191,7 @@ GOOGLETEST = Dialect(
 </testsuite></testsuites>""",
     "./build/tests --gtest_output=xml:out.xml",
     ("tests/cart_test.cc",),
-    (("failed", "tests/cart_test.cc::Cart::Totals"), ("skipped", "Cart::DISABLED_Off")),
+    found=(("failed", "tests/cart_test.cc::Cart::Totals"), ("skipped", "Cart::DISABLED_Off")),
 )
 DIALECTS = {
     "surefire": SUREFIRE,
@@ -209,8 +211,8 @@ DIALECTS = {
 def test_every_test_of_a_dialect_is_found_under_its_name(name: str):
     dialect = DIALECTS[name]
     report = parse_junit(dialect.xml.encode())
-    assert isinstance(report, Report) and report.problems == ()
-    tree = Tree(dialect.files, root="/repo")
+    assert isinstance(report, SuiteReport) and report.problems == ()
+    tree = ProjectFiles(dialect.files, root="/repo")
     located = [
         locate(test, tree, command=dialect.command, read=lambda path: GO_FILES.get(path, ""))
         for test in report.tests
@@ -229,20 +231,20 @@ def test_a_suite_that_broke_is_a_problem_even_if_it_names_no_test(kind: str):
         f"<testsuites><testsuite name='pay'><{kind} message='no driver'/></testsuite></testsuites>"
     )
     report = parse_junit(xml.encode())
-    assert isinstance(report, Report)
+    assert isinstance(report, SuiteReport)
     assert (report.tests, report.problems) == ((), ("the suite pay broke: no driver",))
 
 
 def test_a_thousand_broken_suites_are_a_few_problems():
     suites = "<testsuite name='x'><error/></testsuite>" * 1000
     report = parse_junit(f"<testsuites>{suites}</testsuites>".encode())
-    assert isinstance(report, Report) and len(report.problems) == 20
+    assert isinstance(report, SuiteReport) and len(report.problems) == 20
 
 
 def test_words_of_a_failure_come_before_its_type():
     case = b"<testcase name='x'><error type='E'>\nno room\nat a</error></testcase>"
     report = parse_junit(b"<testsuite>" + case + b"</testsuite>")
-    assert isinstance(report, Report)
+    assert isinstance(report, SuiteReport)
     assert report.tests[0].message == "no room"
 
 
@@ -250,6 +252,6 @@ def test_where_a_failure_names_two_files_of_tests_neither_is_meant():
     output = "at (src/a.test.js:1:1)\nat (src/b.test.js:2:2)"
     xml = f"<testsuite><testcase name='x'><failure>{output}</failure></testcase></testsuite>"
     report = parse_junit(xml.encode())
-    assert isinstance(report, Report)
-    tree = Tree(["src/a.test.js", "src/b.test.js"])
+    assert isinstance(report, SuiteReport)
+    tree = ProjectFiles(["src/a.test.js", "src/b.test.js"])
     assert locate(report.tests[0], tree, command="npx jest", read=lambda path: "").file == ""

@@ -10,15 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddx.values import changed
-from helix.verification.attempts import Attempts
+from ddx.base.values import changed
+from helix.verification.attempt_history import AttemptHistory, Spending
 from helix.verification.charts import WIDTH, Bar, Share, bars, scale, shares, trend
-from helix.verification.coverage import Coverage, Proof
-from helix.verification.markdown import as_markdown
-from helix.verification.page import GENERATOR, as_page
-from helix.verification.report import FollowOn, Need, Report, Trend
-from helix.verification.spending import Spent
-from helix.verification.summaries import Day, Line, Rate, Standing, Tries, counts, lines_of
+from helix.verification.coverage import Coverage, RequirementEvidence
+from helix.verification.report import FollowOn, ProjectReport, ReportNeed, Trend
+from helix.verification.report_numbers import (
+    AttemptCounts,
+    BeadLine,
+    BeadPhase,
+    DayNumbers,
+    HarnessRate,
+    counts,
+    lines_of,
+)
+from helix.verification.report_page import GENERATOR, as_page
+from helix.verification.report_text import as_markdown
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -32,48 +39,70 @@ AT = "2026-03-27T12:00:00Z"
 VOID = {"meta", "br", "img", "link"}
 
 
-def hostile_report(words: str) -> Report:
+def hostile_report(words: str) -> ProjectReport:
     """Every text that comes from outside is `words`."""
     lines = tuple(
-        Line(
-            words,
-            words,
-            "task",
-            words,
-            standing,
-            words,
-            words,
-            words,
-            2,
-            Spent("", calls=1, input=5, cost_usd=0.5),
-            words,
-            words,
-            words,
+        BeadLine(
+            id=words,
+            title=words,
+            type="task",
+            spec=words,
+            standing=standing,
+            asked_at=words,
+            ended_at=words,
+            commit=words,
+            attempts=2,
+            spent=Spending("", calls=1, input=5, cost_usd=0.5),
+            kept=words,
+            ref=words,
+            reason=words,
         )
-        for standing in Standing
+        for standing in BeadPhase
     )
-    rate = Rate(words, 3, 2, Spent("", calls=3, input=5, unknown=1))
-    return Report(
-        words,
-        words,
-        words,
-        AT,
-        "",
-        {"asked": 8, **{str(standing): 1 for standing in Standing}},
-        lines,
-        (Need(words, words),),
-        (
-            Coverage(words, words, "feat", words, (words,), (words,), (Proof("run", words, True),)),
-            Coverage("FEAT-2", words, "feat", words, (), (), (Proof("run", words, False),)),
+    rate = HarnessRate(words, 3, 2, spent=Spending("", calls=3, input=5, unknown=1))
+    return ProjectReport(
+        project=words,
+        scope=words,
+        described=words,
+        at=AT,
+        since="",
+        counts={"asked": 8, **{str(standing): 1 for standing in BeadPhase}},
+        lines=lines,
+        needs=(ReportNeed(words, words),),
+        coverage=(
+            Coverage(
+                id=words,
+                title=words,
+                type="feat",
+                path=words,
+                designs=(words,),
+                tests=(words,),
+                evidence=(RequirementEvidence("run", words, True),),
+            ),
+            Coverage(
+                id="FEAT-2",
+                title=words,
+                type="feat",
+                path=words,
+                designs=(),
+                tests=(),
+                evidence=(RequirementEvidence("run", words, False),),
+            ),
         ),
-        (FollowOn(words, "design", f"helix triage {words}"), FollowOn(words, "test", "", words)),
-        (Trend(words, words, "higher", 80.0, ((AT, 81.0), (AT, 82.5))),),
-        (Day("2026-03-26", 1, 2, 30, 0.5), Day("2026-03-27", 0, 1, 3, None)),
-        (Tries(1, 3), Tries(2, 1)),
-        (rate,),
-        (rate,),
-        Spent("total", calls=4, input=5, output=2, cost_usd=0.5, unknown=1),
-        (words,),
+        follow_ons=(
+            FollowOn(words, "design", f"helix triage {words}"),
+            FollowOn(words, "test", "", filed=words),
+        ),
+        trends=(Trend(words, words, "higher", floor=80.0, points=((AT, 81.0), (AT, 82.5))),),
+        days=(
+            DayNumbers("2026-03-26", 1, 2, tokens=30, cost_usd=0.5),
+            DayNumbers("2026-03-27", 0, 1, tokens=3, cost_usd=None),
+        ),
+        tries=(AttemptCounts(1, 3), AttemptCounts(2, 1)),
+        harnesses=(rate,),
+        memory=(rate,),
+        spent=Spending("total", calls=4, input=5, output=2, cost_usd=0.5, unknown=1),
+        remarks=(words,),
     )
 
 
@@ -152,9 +181,17 @@ def test_gaps_are_marked_in_words_and_not_by_colour_alone():
 
 
 def test_a_requirement_whose_proof_fails_is_not_covered():
-    proofs = [Proof("bead", f"app-{n}", True) for n in range(5)]
-    row = Coverage("FEAT-1", "Sums", "feat", "a.md", ("TD-1",), ("TP-1",), tuple(proofs))
-    failing = changed(row, evidence=(*proofs, Proof("run", "EXEC-1", False)))
+    proofs = [RequirementEvidence("bead", f"app-{n}", True) for n in range(5)]
+    row = Coverage(
+        id="FEAT-1",
+        title="Sums",
+        type="feat",
+        path="a.md",
+        designs=("TD-1",),
+        tests=("TP-1",),
+        evidence=tuple(proofs),
+    )
+    failing = changed(row, evidence=(*proofs, RequirementEvidence("run", "EXEC-1", False)))
     report = changed(hostile_report("x"), coverage=(row, failing))
     assert [it.id for it in report.gaps] == ["FEAT-1"]
     for text in (as_page(report), as_markdown(report)):
@@ -178,9 +215,22 @@ def test_the_same_numbers_stand_on_the_page_and_in_markdown():
 
 
 def test_an_empty_project_has_a_report_too():
-    empty = Report(
-        *("shop", "repo", "the whole repository", AT, "", counts(lines_of([], Attempts()))),
-        *((), (), (), (), (), (), (), (), ()),
+    empty = ProjectReport(
+        project="shop",
+        scope="repo",
+        described="the whole repository",
+        at=AT,
+        since="",
+        counts=counts(lines_of([], AttemptHistory())),
+        lines=(),
+        needs=(),
+        coverage=(),
+        follow_ons=(),
+        trends=(),
+        days=(),
+        tries=(),
+        harnesses=(),
+        memory=(),
     )
     assert "Nothing was asked yet" in as_markdown(empty)
     read(as_page(empty))
@@ -206,7 +256,7 @@ def test_nothing_from_outside_has_a_meaning_in_markdown(words: str):
     [("a b", "`a b`"), ("a `b`", "`` a `b` ``"), ("a ``b`` c", "```a ``b`` c```")],
 )
 def test_a_command_in_markdown_can_be_copied_as_it_is(command: str, shown: str):
-    report = changed(hostile_report("x"), needs=(Need("y", command),))
+    report = changed(hostile_report("x"), needs=(ReportNeed("y", command),))
     assert f"- y:\n  {shown}\n" in as_markdown(report)
 
 

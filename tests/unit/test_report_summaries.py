@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Any
 
 import pytest
 from tests.support.documents import AT, DESIGN, FRAME, SEED, TEST, graph_of_files
 
-from ddx.errors import UsageError
-from ddx.graph.proof.records import Record
-from helix.cli.looking import read_since
-from helix.verification.attempts import Attempt, Attempts, files_measured, memories_in
-from helix.verification.coverage import DocumentFinder, Proof, cover, proofs_by_document
-from helix.verification.spending import Spent
-from helix.verification.summaries import (
+from ddx.base.errors import UsageError
+from ddx.documents.catalog import ExecutionLog
+from ddx.documents.definitions import define
+from ddx.documents.run_records import RunHistory, RunRecord
+from ddx.tracker.bead import Bead
+from helix.cli.read_context import read_since
+from helix.verification.attempt_history import (
+    AttemptHistory,
+    PastAttempt,
+    Spending,
+    files_measured,
+    memories_in,
+)
+from helix.verification.coverage import (
+    DocumentFinder,
+    RequirementEvidence,
+    cover,
+    proofs_by_document,
+)
+from helix.verification.report_numbers import (
     MOST_BARS,
-    Day,
-    Standing,
+    BeadLine,
+    BeadPhase,
+    DayNumbers,
     counts,
     days_of,
     is_planning,
@@ -39,8 +54,8 @@ def row(bead_id: str, status: str = "open", **fields: Any) -> dict[str, Any]:
     }
 
 
-def attempt(number: int, *beads: str, **fields: Any) -> Attempt:
-    return Attempt(
+def attempt(number: int, *beads: str, **fields: Any) -> PastAttempt:
+    return PastAttempt(
         **{
             "id": f"a{number}",
             "beads": beads or ("app-1",),
@@ -56,14 +71,18 @@ def attempt(number: int, *beads: str, **fields: Any) -> Attempt:
     )
 
 
-def failed(number: int, *beads: str, **fields: Any) -> Attempt:
+def failed(number: int, *beads: str, **fields: Any) -> PastAttempt:
     return attempt(
         number, *beads, **{"outcome": "failed", "completed": False, "reason": "no", **fields}
     )
 
 
-def standing(one: dict[str, Any], *tried: Attempt, kept: tuple[str, ...] = ()) -> Standing:
-    (line,) = lines_of([one], Attempts(tried), kept=kept)
+def lines_in(rows: Iterable[dict[str, Any]], *given: Any, **options: Any) -> tuple[BeadLine, ...]:
+    return lines_of(map(Bead.of, rows), *given, **options)
+
+
+def standing(one: dict[str, Any], *tried: PastAttempt, kept: tuple[str, ...] = ()) -> BeadPhase:
+    (line,) = lines_in([one], AttemptHistory(tried), kept=kept)
     return line.standing
 
 
@@ -73,33 +92,33 @@ def closed(bead_id: str = "app-1", **fields: Any) -> dict[str, Any]:
 
 def test_a_bead_stands_in_exactly_one_place():
     sha = {"closing_commit_sha": "c0ffee"}
-    assert standing(closed(**sha)) is Standing.LANDED
-    assert standing(closed()) is Standing.CLOSED
-    assert standing(row("app-1", "blocked")) is Standing.BLOCKED
-    assert standing(row("app-1", "in_progress")) is Standing.CLAIMED
-    assert standing(row("app-1", "cancelled")) is Standing.CANCELLED
-    assert standing(row("app-1", "some day")) is Standing.OPEN
+    assert standing(closed(**sha)) is BeadPhase.LANDED
+    assert standing(closed()) is BeadPhase.CLOSED
+    assert standing(row("app-1", "blocked")) is BeadPhase.BLOCKED
+    assert standing(row("app-1", "in_progress")) is BeadPhase.CLAIMED
+    assert standing(row("app-1", "cancelled")) is BeadPhase.CANCELLED
+    assert standing(row("app-1", "some day")) is BeadPhase.OPEN
     every = [closed("a", **sha), closed("b"), row("c"), row("d", "blocked"), row("e", "proposed")]
-    numbers = counts(lines_of(every, Attempts()))
+    numbers = counts(lines_in(every, AttemptHistory()))
     assert numbers.pop("asked") == sum(numbers.values()) == 5
 
 
 def test_work_is_preserved_only_while_its_ref_is_there():
     kept = failed(2, outcome="preserved", ref="refs/helix/attempts/app-1/a2")
-    assert standing(row("app-1"), kept, kept=("a2",)) is Standing.PRESERVED
-    assert standing(row("app-1"), kept) is Standing.OPEN  # dropped, or landed since
-    assert standing(closed(closing_commit_sha="c"), kept, kept=("a2",)) is Standing.LANDED
+    assert standing(row("app-1"), kept, kept=("a2",)) is BeadPhase.PRESERVED
+    assert standing(row("app-1"), kept) is BeadPhase.OPEN  # dropped, or landed since
+    assert standing(closed(closing_commit_sha="c"), kept, kept=("a2",)) is BeadPhase.LANDED
 
 
 def test_a_bead_that_names_no_commit_landed_if_the_record_of_its_closing_says_so():
-    assert standing(closed(session_id="a2"), attempt(2, commit="c0ffee")) is Standing.LANDED
-    assert standing(closed(session_id="other"), attempt(2, commit="c0ffee")) is Standing.CLOSED
+    assert standing(closed(session_id="a2"), attempt(2, commit="c0ffee")) is BeadPhase.LANDED
+    assert standing(closed(session_id="other"), attempt(2, commit="c0ffee")) is BeadPhase.CLOSED
 
 
 def test_an_epic_that_is_only_a_roof_is_not_counted():
     rows = [row("epic", issue_type="epic"), row("part", parent="epic")]
-    assert [line.id for line in lines_of(rows, Attempts())] == ["part"]
-    assert [line.id for line in lines_of(rows[:1], Attempts())] == ["epic"]
+    assert [line.id for line in lines_in(rows, AttemptHistory())] == ["part"]
+    assert [line.id for line in lines_in(rows[:1], AttemptHistory())] == ["epic"]
 
 
 def test_what_happened_counts_since_then_and_what_stands_counts_now():
@@ -109,36 +128,38 @@ def test_what_happened_counts_since_then_and_what_stands_counts_now():
         row("blocked", "blocked"),
         {**row("asked"), "created_at": MARCH.format(11)},
     ]
-    numbers = counts(lines_of(rows, Attempts()), since=MARCH.format(10))
+    numbers = counts(lines_in(rows, AttemptHistory()), since=MARCH.format(10))
     assert (numbers["landed"], numbers["asked"], numbers["blocked"]) == (1, 1, 1)
-    (line,) = lines_of([row("app-1")], Attempts((failed(2), failed(12))), since=MARCH.format(10))
+    (line,) = lines_in(
+        [row("app-1")], AttemptHistory((failed(2), failed(12))), since=MARCH.format(10)
+    )
     assert (line.attempts, line.spent.cost_usd) == (1, 0.5)
 
 
 def test_a_time_that_nobody_can_read_is_not_since_anything():
     undated = {**closed(closing_commit_sha="c"), "closed_at": "soon"}
-    assert counts(lines_of([undated], Attempts()), since=MARCH.format(1))["landed"] == 0
-    assert counts(lines_of([undated], Attempts()))["landed"] == 1
+    assert counts(lines_in([undated], AttemptHistory()), since=MARCH.format(1))["landed"] == 0
+    assert counts(lines_in([undated], AttemptHistory()))["landed"] == 1
 
 
 def test_a_batch_is_paid_by_its_beads_alike():
-    lines = lines_of([row("app-1"), row("app-2")], Attempts((attempt(2, "app-1", "app-2"),)))
+    lines = lines_in([row("app-1"), row("app-2")], AttemptHistory((attempt(2, "app-1", "app-2"),)))
     assert [(line.spent.cost_usd, line.spent.tokens) for line in lines] == [(0.25, 6), (0.25, 6)]
 
 
 def test_days_hold_what_landed_and_what_it_cost():
-    lines = lines_of([closed(closing_commit_sha="c")], Attempts())
+    lines = lines_in([closed(closing_commit_sha="c")], AttemptHistory())
     days = days_of(lines, [failed(5), attempt(7, usage={"input": 3}), attempt(8, at="")])
     assert days == (
-        Day("2026-03-05", landed=1, attempts=1, tokens=12, cost_usd=0.5),
-        Day("2026-03-07", attempts=1, tokens=3, cost_usd=None),  # unknown is not 0
+        DayNumbers("2026-03-05", landed=1, attempts=1, tokens=12, cost_usd=0.5),
+        DayNumbers("2026-03-07", attempts=1, tokens=3, cost_usd=None),  # unknown is not 0
     )
 
 
 @pytest.mark.parametrize(("length", "unit"), [(62, "day"), (63, "week"), (600, "month")])
 def test_too_many_days_for_a_picture_become_weeks_and_months(length: int, unit: str):
     first = date(2026, 1, 1)
-    days = [Day((first + timedelta(days=n)).isoformat(), landed=1) for n in (0, length - 1)]
+    days = [DayNumbers((first + timedelta(days=n)).isoformat(), landed=1) for n in (0, length - 1)]
     spoken, spans = spans_of(days)
     assert spoken == unit
     assert len(spans) <= MOST_BARS
@@ -149,7 +170,7 @@ def test_too_many_days_for_a_picture_become_weeks_and_months(length: int, unit: 
 def test_tries_have_no_holes_and_end_with_many():
     rows = [row("once"), row("often"), row("never")]
     tried = [attempt(1, "once"), *(failed(number, "often") for number in range(1, 8))]
-    found = tries_of(lines_of(rows, Attempts(tuple(tried))))
+    found = tries_of(lines_in(rows, AttemptHistory(tuple(tried))))
     assert [(each.label, each.beads) for each in found] == [
         *(("1", 1), ("2", 0), ("3", 0), ("4", 0), ("5+", 1)),
     ]
@@ -161,10 +182,19 @@ def test_a_rate_counts_attempts_on_beads_that_came_to_an_end():
         failed(2),
         failed(3, harness="codex"),
         attempt(4, harness="codex", outcome="", completed=False),  # it still runs
-        Attempt("a5", (), "review", "claude", "", MARCH.format(5), "answered", completed=True),
+        PastAttempt(
+            id="a5",
+            beads=(),
+            action="review",
+            harness="claude",
+            model="",
+            at=MARCH.format(5),
+            outcome="answered",
+            completed=True,
+        ),
         attempt(6, action="land", lands="a2"),
     ]
-    found = rates_by_harness(asked, later=Attempts(tuple(asked)).landed_later)
+    found = rates_by_harness(asked, later=AttemptHistory(tuple(asked)).landed_later)
     assert [(it.key, it.completed, it.attempts) for it in found] == [
         ("claude", 2, 2),  # what was kept landed later, so it was good work
         ("codex", 0, 1),
@@ -198,7 +228,7 @@ def test_the_manifest_names_the_memories_that_the_policy_passed_in(manifest: Any
 def test_an_unknown_cost_makes_the_sum_a_lower_bound():
     total = total_of([attempt(1), attempt(2, usage={"input": 5, "cost_usd": float("inf")})])
     assert (total.cost_usd, total.unknown, total.spoken_cost) == (0.5, 1, "at least $0.50")
-    assert Spent("").plus({"cost_usd": True, "input": "7"}).spoken_cost == "-"
+    assert Spending("").plus({"cost_usd": True, "input": "7"}).spoken_cost == "-"
 
 
 # -- coverage --------------------------------------------------------------------------------
@@ -206,19 +236,32 @@ def test_an_unknown_cost_makes_the_sum_a_lower_bound():  # X-7
 SHOP = SEED | {f"{FRAME}/features/FEAT-002-pay.md": "# Pay\n"}
 
 
-def run_of(definition: str, *artifacts: str, status: str = "success", at: int = 1) -> Record:
+def run_of(definition: str, *artifacts: str, status: str = "success", at: int = 1) -> RunRecord:
     time = MARCH.format(at)
-    return Record(f"run-{at}", definition, artifacts, time, time, status, 0, {})
+    return RunRecord(
+        run_id=f"run-{at}",
+        definition_id=definition,
+        artifact_ids=artifacts,
+        started_at=time,
+        finished_at=time,
+        status=status,
+        exit_code=0,
+        metrics={},
+    )
+
+
+def log_of(*runs: RunRecord) -> ExecutionLog:
+    return ExecutionLog(define({}, {}), RunHistory(runs))
 
 
 def test_each_requirement_is_followed_to_design_test_and_evidence():
     graph = graph_of_files(SHOP)
-    done = row("app-1", spec_id="TD-001")
-    proofs = proofs_by_document(DocumentFinder(graph), [(done, MARCH.format(5))], [])
+    done = Bead.of(row("app-1", spec_id="TD-001"))
+    proofs = proofs_by_document(DocumentFinder(graph), [(done, MARCH.format(5))], log_of())
     first, pay, story, second = cover(graph, lambda doc_id: True, proofs)
     assert (first.id, first.designs, first.missing) == ("FEAT-001", ("SD-001", "TD-001"), "")
     assert first.tests == ("TP-001", "tests/list.test.js")
-    assert first.evidence == (Proof("bead", "app-1", True, MARCH.format(5)),)
+    assert first.evidence == (RequirementEvidence("bead", "app-1", True, at=MARCH.format(5)),)
     assert (pay.id, pay.missing) == ("FEAT-002", "design")
     assert (story.id, story.missing) == ("US-001", "")
     assert (second.id, second.missing) == ("US-002", "design")
@@ -237,8 +280,8 @@ def test_only_the_last_run_of_a_proof_counts_and_a_failed_one_proves_nothing():
     graph = graph_of_files(SHOP)
     good, bad = run_of("EXEC-001", "US-001"), run_of("EXEC-001", "US-001", status="failed", at=2)
 
-    def story(*runs: Record) -> Any:
-        proofs = proofs_by_document(DocumentFinder(graph), [], runs)
+    def story(*runs: RunRecord) -> Any:
+        proofs = proofs_by_document(DocumentFinder(graph), [], log_of(*runs))
         return next(it for it in cover(graph, lambda doc_id: True, proofs) if it.id == "US-001")
 
     assert story(good).missing == ""
@@ -258,9 +301,11 @@ def test_measured_tests_are_evidence_for_what_they_name():  # V-1
     assert [(it.file, it.passed) for it in tested] == [("tests/a.py", True), ("tests/b.py", False)]
     assert list(files_measured({"tests": "broken"})) == []
     graph = graph_of_files(SHOP)
-    proofs = proofs_by_document(DocumentFinder(graph), [], [], tested)
+    proofs = proofs_by_document(DocumentFinder(graph), [], log_of(), tested)
     found = {it.id: it for it in cover(graph, lambda doc_id: True, proofs)}
-    assert found["US-001"].passed == (Proof("test", "tests/a.py", True, MARCH.format(3)),)
+    assert found["US-001"].passed == (
+        RequirementEvidence("test", "tests/a.py", True, at=MARCH.format(3)),
+    )
     assert [proof.id for proof in found["US-002"].failed] == ["tests/b.py"]
     assert found["FEAT-002"].evidence == ()
 
@@ -288,17 +333,17 @@ def test_a_bead_without_a_document_has_those_of_the_bead_above_it():
     graph = graph_of_files(SEED)
     rows = [row("epic", spec_id="FEAT-001"), row("part", parent="epic"), row("lost", parent="no")]
     rows += [row("own", parent="epic", spec_id="TD-001"), row("ring", parent="ring")]
-    finder = DocumentFinder(graph, {each["id"]: each for each in rows})
-    found = {each["id"]: [graph.ids[n] for n in finder.governing(each)] for each in rows}
+    finder = DocumentFinder(graph, {each["id"]: Bead.of(each) for each in rows})
+    found = {each["id"]: [graph.ids[n] for n in finder.governing(Bead.of(each))] for each in rows}
     assert (found["part"], found["own"]) == (["FEAT-001"], ["TD-001"])
     assert found["lost"] == found["ring"] == []
 
 
 def test_a_pass_over_documents_is_no_evidence():
-    assert is_planning(row("app-1", labels=["kind:planning"]))
-    assert is_planning(row("app-1", labels=["action:design"]))
-    assert is_planning(row("app-1", labels=["helix", "kind:document"]))
-    assert not is_planning(row("app-1", labels=["area:cart", AT]))
+    assert is_planning(Bead.of(row("app-1", labels=["kind:planning"])))
+    assert is_planning(Bead.of(row("app-1", labels=["action:design"])))
+    assert is_planning(Bead.of(row("app-1", labels=["helix", "kind:document"])))
+    assert not is_planning(Bead.of(row("app-1", labels=["area:cart", AT])))
 
 
 # -- since -----------------------------------------------------------------------------------

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ddx.errors import UsageError
-from helix.policy.questions import ask_intent
-from helix.policy.request import LONGEST_REQUEST, Intent, parse_request
+from ddx.base.errors import UsageError
+from helix.intake.questions import ask_intent
+from helix.intake.request import LONGEST_REQUEST, RequestIntent, parse_request
 
-NEW, CHANGE, DEFECT = Intent.NEW_CAPABILITY, Intent.CHANGE, Intent.DEFECT
-REPLACE, QUESTION = Intent.REPLACE_TECHNOLOGY, Intent.QUESTION
+NEW, CHANGE, DEFECT = RequestIntent.NEW_CAPABILITY, RequestIntent.CHANGE, RequestIntent.DEFECT
+REPLACE, QUESTION = RequestIntent.REPLACE_TECHNOLOGY, RequestIntent.QUESTION
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddx.execution.reserved import reserve
+from ddx.attempts.commit import reserve
 
 
 @pytest.mark.parametrize(

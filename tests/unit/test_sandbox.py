@@ -8,8 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ddx.errors import DdxError
-from ddx.execution.sandbox import (
+from ddx.attempts.sandbox import (
     borrowed_stores,
     places_of,
     require_bubblewrap,
@@ -17,7 +16,8 @@ from ddx.execution.sandbox import (
     tool_folders,
     wrapper,
 )
-from ddx.project import Project
+from ddx.base.errors import DdxError
+from ddx.project.project import Project
 
 
 @pytest.fixture

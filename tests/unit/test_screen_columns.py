@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddx.console.columns import columns, cut_to, wrapped
-from ddx.console.screen import table
+from ddx.console.screen import columns, cut_to, table, wrapped
 
 TEXTS = st.text(st.sampled_from("ab -价格é🚲"), max_size=60)
 

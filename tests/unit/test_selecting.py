@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddx.execution.selecting import overlap
+from ddx.tracker.bead import overlap
 
 
 @pytest.mark.parametrize(

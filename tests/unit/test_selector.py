@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from helix.policy.model import Candidate
-from helix.policy.selector import meant
+from helix.run.model import BuildCandidate, meant
 
-PARSER = Candidate("hx-1", "Teach the parser dates", "hx-9", "TD-001", ("area:parser",))
-CLOCK = Candidate("hx-2", "Show a clock", "hx-9", "FEAT-002", ("area:screen",), priority=1)
-DATES = Candidate("hx-3", "Dates: print them", "", "TD-001", ("TD-001",))
+PARSER = BuildCandidate(
+    "hx-1", "Teach the parser dates", "hx-9", spec_id="TD-001", labels=("area:parser",)
+)
+CLOCK = BuildCandidate(
+    id="hx-2",
+    title="Show a clock",
+    parent="hx-9",
+    spec_id="FEAT-002",
+    labels=("area:screen",),
+    priority=1,
+)
+DATES = BuildCandidate("hx-3", "Dates: print them", "", spec_id="TD-001", labels=("TD-001",))
 READY = (PARSER, CLOCK, DATES)
 
 

@@ -9,19 +9,21 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from ddx.base.errors import UsageError
 from ddx.cli import config_show
-from ddx.errors import UsageError
-from ddx.project import Project
-from ddx.settings import Settings, read_settings, user_file
-from ddx.settings_keys import KEYS, NAMED, checked
-from ddx.settings_values import (
+from ddx.project.project import Project
+from ddx.project.settings import (
     BudgetSettings,
     HarnessSettings,
     LimitSettings,
     RetentionSettings,
     SandboxSettings,
+    Settings,
     WorkspaceSettings,
+    read_settings,
+    user_file,
 )
+from ddx.project.settings_keys import KEYS, NAMED, SUBSTRATE
 from ddx.testing import FakeClock
 
 
@@ -102,10 +104,10 @@ def test_the_nearer_word_wins_and_each_value_knows_its_origin(home, monkeypatch)
 
 def test_the_user_file_follows_xdg_and_else_the_home(monkeypatch):  # C-6
     monkeypatch.setenv("XDG_CONFIG_HOME", "/xdg")
-    assert user_file() == "/xdg/ddx/config.yaml"
+    assert user_file("ddx") == "/xdg/ddx/config.yaml"
     monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.setenv("HOME", "/home/mara")
-    assert user_file() == "/home/mara/.config/ddx/config.yaml"
+    assert user_file("ddx") == "/home/mara/.config/ddx/config.yaml"
 
 
 @pytest.mark.parametrize("text", ["", "\n# only words\n", "---\n", "null\n"])
@@ -123,9 +125,14 @@ def test_an_empty_file_says_nothing(home, text):
         ("bead:\n  prefix:\n    - a\n", 3, "bead.prefix must be a text, not ['a']"),
         ("tracker:\n  commit: always\n", 2, "must be one of never, on-close"),
         ("tracker:\n  commit: [never]\n", 2, "tracker.commit must be one of"),
-        ("checks:\n  default: pytest\n", 2, "checks.default must be a list of texts"),
-        ("checks:\n  default: [pytest, 5]\n", 2, "checks.default must be a list of texts"),
-        ("checks:\n  default: [' ']\n", 2, "checks.default must be a list of texts"),
+        ("checks:\n  default: pytest\n", 2, "checks.default must be a list of commands"),
+        ("checks:\n  default: [pytest, 5]\n", 2, "checks.default must be a list of commands"),
+        ("checks:\n  default: [' ']\n", 2, "checks.default must be a list of commands"),
+        ("checks:\n  default: [{run: x}]\n", 2, "checks.default must be a list of commands"),
+        ("checks:\n  default: [{command: x, timeout_s: 0}]\n", 2, "checks.default must be a list"),
+        ("checks:\n  default: [{command: x, paths: [/a]}]\n", 2, "checks.default must be a list"),
+        ("checks:\n  scopes: [{paths: [a]}]\n", 2, "checks.scopes must be a list of tables"),
+        ("checks:\n  scopes: [{paths: [], checks: [x]}]\n", 2, "checks.scopes must be a list"),
         ("bead:\n  prefix: a\n  prefix: b\n", 3, "bead.prefix is set twice"),
         ("bead:\n  prefix: a\nbead:\n  prefix: b\n", 4, "bead.prefix is set twice"),
         ("agent:\n  timeout_s: soon\n", 2, "agent.timeout_s must be a number above 0"),
@@ -177,7 +184,7 @@ def test_an_empty_file_says_nothing(home, text):
         ("just words\n", 1, "expected `name: value` lines here"),
         ("\nbead: app\n", 2, "expected `name: value` lines here"),
         ("bead:\n", 1, "expected `name: value` lines here"),
-        ("bead:\n  prefix: [a\n", 3, "expected ',' or ']'"),
+        ("bead:\n  prefix: [a\n", 2, "expected ',' or ']'"),
         ("bead:\n\tprefix: a\n", 2, "cannot start any token"),
         ("a: 1\n---\nb: 2\n", 2, "but found another document"),
         ("bead:\n  prefix: 2026-13-01\n", 2, "month must be in 1..12"),
@@ -191,7 +198,7 @@ def test_every_mistake_is_named_with_its_file_and_line(home, text, line, what): 
 
 
 def test_what_is_no_text_at_all_is_named_with_its_file(home):  # C-6
-    assert home.complaint(b"bead: \xff\xfe\n").startswith(f"{home.project_file}: ")
+    assert home.complaint(b"bead: \xff\xfe\n") == f"{home.project_file}:1: it is no UTF-8 text"
     assert str(home.project_file) in home.complaint(b"bead:\n  prefix: \x00\n")
 
 
@@ -219,7 +226,7 @@ def test_without_any_word_execution_has_its_defaults_and_no_harness_is_configure
     settings = home.read()
     assert settings.agent_timeout_s == 2700
     assert settings.harnesses == settings.models == {}
-    assert settings.workspace == WorkspaceSettings((), (), 600, "")
+    assert settings.workspace == WorkspaceSettings((), (), 600, root="")
     assert settings.retention == RetentionSettings(500, 30)
     assert settings.sandbox == SandboxSettings("none", True)
     assert settings.budget == BudgetSettings(None, None)
@@ -248,13 +255,18 @@ def test_every_section_comes_back_as_a_value_from_the_file_and_from_the_cache(
     for settings in (home.read(), home.read()):
         assert settings.harnesses == {
             "mine": HarnessSettings(
-                "mine", "command", ("./my-agent", "--flag", ""), 600, None, {"MODE": "fast"}
+                name="mine",
+                kind="command",
+                argv=("./my-agent", "--flag", ""),
+                timeout_s=600,
+                idle_s=None,
+                env={"MODE": "fast"},
             ),
             "claude": HarnessSettings("claude", "claude", idle_s=90.5),
         }
         assert settings.models == {"claude": {"smart": "opus", "cheap": "haiku"}}
         assert settings.workspace == WorkspaceSettings(
-            ("npm ci",), (".venv", "a/node_modules"), 5, "/home/mara/rooms"
+            ("npm ci",), (".venv", "a/node_modules"), 5, root="/home/mara/rooms"
         )
         assert settings.retention == RetentionSettings(10, 0.5)
         assert settings.sandbox == SandboxSettings("bubblewrap", False)
@@ -267,7 +279,7 @@ def test_two_files_may_say_different_things_about_one_harness(home):  # C-6
     home.write(home.user_file, "harnesses: {mine: {kind: command, argv: [mine], timeout_s: 5}}")
     home.write(home.project_file, "harnesses: {mine: {timeout_s: 9}, other: {kind: codex}}")
     settings = home.read()
-    assert settings.harnesses["mine"] == HarnessSettings("mine", "command", ("mine",), 9)
+    assert settings.harnesses["mine"] == HarnessSettings("mine", "command", ("mine",), timeout_s=9)
     assert set(settings.harnesses) == {"mine", "other"}
     assert settings.origins["harnesses.mine.kind"] == str(home.user_file)
     assert settings.origins["harnesses.mine.timeout_s"] == str(home.project_file)
@@ -293,11 +305,11 @@ def test_a_bad_number_in_the_environment_is_named_with_its_variable(home, monkey
 
 def test_half_of_a_surrogate_pair_is_no_text():  # C-6
     with pytest.raises(UsageError, match=r"^here: bead.prefix must be a text"):
-        checked("bead.prefix", "\ud800", where="here")
+        SUBSTRATE.checked("bead.prefix", "\ud800", where="here")
 
 
 def test_every_field_of_a_harness_has_a_place_in_its_value():  # C-6
-    assert {"name", *NAMED["harnesses"]} == set(HarnessSettings.__match_args__)
+    assert {"name", *NAMED["harnesses"]} == set(HarnessSettings.__annotations__)
 
 
 # Showing them
@@ -310,7 +322,7 @@ def shown(home, monkeypatch, capsys):
     monkeypatch.chdir(home.project.root)
 
     def show(**flags: bool) -> str:
-        assert config_show.run(**{"origin": False, "json": False, **flags}) == 0
+        assert config_show.COMMAND.run(**{"origin": False, "json": False, **flags}) == 0
         return capsys.readouterr().out
 
     return show

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddx.execution.shapes import find_misfit
+from ddx.base.json_schema import find_misfit
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

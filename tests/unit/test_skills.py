@@ -12,7 +12,7 @@ from tests.support.front_door import ROOT
 
 from ddx import __version__
 from helix.cli.registry import COMMANDS, words
-from helix.installing.skills import validate_skills
+from helix.install.skill_checks import validate_skills
 
 AGENTLESS = {"input", "triage"}
 

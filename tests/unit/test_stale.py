@@ -10,11 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.documents import AT, graph_of_files, pages
 
-from ddx.errors import CorruptFile
-from ddx.graph.graph import Graph
-from ddx.graph.reviews import history, path_of, read_stamps, record
-from ddx.graph.stale import Stamp, is_reviewable, staleness, stamp_for
-from ddx.project import Project
+from ddx.base.errors import CorruptFile
+from ddx.documents.graph import Graph
+from ddx.documents.reviews import (
+    ReviewStamp,
+    history,
+    path_of,
+    read_stamps,
+    record,
+    staleness,
+    stamp_for,
+)
+from ddx.project.project import Project
 
 CHAIN = pages(
     prd="",
@@ -25,9 +32,9 @@ CHAIN = pages(
 )
 
 
-def stamped(graph: Graph, *names: str) -> dict[str, Stamp]:
+def stamped(graph: Graph, *names: str) -> dict[str, ReviewStamp]:
     """Reviews of these documents, or of all, against the graph as it is."""
-    chosen = names or [graph.ids[n] for n in range(len(graph)) if is_reviewable(graph, n)]
+    chosen = names or [graph.ids[n] for n in range(len(graph)) if graph.is_reviewable(n)]
     return {name: stamp_for(graph, graph.require(name), at="then", by="mara") for name in chosen}
 
 
@@ -36,13 +43,13 @@ def changed(files: dict[str, str], name: str, *, text: str = "\nmore\n") -> dict
     return {**files, path: files[path] + text}
 
 
-def stale(graph: Graph, stamps: dict[str, Stamp]) -> dict[str, tuple[tuple[str, ...], str]]:
+def stale(graph: Graph, stamps: dict[str, ReviewStamp]) -> dict[str, tuple[tuple[str, ...], str]]:
     return {
         graph.ids[item.n]: (item.reasons, item.cause) for item in staleness(graph, stamps).stale
     }
 
 
-def unreviewed(graph: Graph, stamps: dict[str, Stamp]) -> list[str]:
+def unreviewed(graph: Graph, stamps: dict[str, ReviewStamp]) -> list[str]:
     return [graph.ids[n] for n in staleness(graph, stamps).unreviewed]
 
 
@@ -52,8 +59,11 @@ def unreviewed(graph: Graph, stamps: dict[str, Stamp]) -> list[str]:
 def test_a_stamp_holds_the_hashes_of_what_is_directly_upstream():
     graph = graph_of_files(CHAIN)
     stamp = stamp_for(graph, graph.require("US-1"), at="2026-01-02T03:04:05Z", by="mara")
-    assert stamp == Stamp(
-        "US-1", "2026-01-02T03:04:05Z", "mara", {"FEAT-1": graph.hashes[graph.require("FEAT-1")]}
+    assert stamp == ReviewStamp(
+        "US-1",
+        "2026-01-02T03:04:05Z",
+        "mara",
+        deps={"FEAT-1": graph.hashes[graph.require("FEAT-1")]},
     )
 
 
@@ -204,8 +214,8 @@ def project(tmp_path: Path) -> Project:
     return Project(str(tmp_path))
 
 
-def stamp(name: str, at: str = "then") -> Stamp:
-    return Stamp(name, at, "mara ü", {"prd": "0" * 32})
+def stamp(name: str, at: str = "then") -> ReviewStamp:
+    return ReviewStamp(name, at, "mara ü", deps={"prd": "0" * 32})
 
 
 def test_without_a_file_nothing_was_reviewed(project: Project):
@@ -251,7 +261,7 @@ def test_a_line_that_is_no_review_is_named(project: Project, line: bytes):
 def test_a_few_reviews_are_found_like_all_of_them(tmp_path_factory, reviews):
     project = Project(str(tmp_path_factory.mktemp("reviews")))
     for number, (doc_id, is_foreign) in enumerate(reviews):
-        item = Stamp(doc_id, str(number), "mara", {"prd, or": "h"})
+        item = ReviewStamp(doc_id, str(number), "mara", deps={"prd, or": "h"})
         record(project, [] if is_foreign else [item])
         if is_foreign:  # written by another tool, with the id first
             with Path(path_of(project)).open("a", encoding="utf-8") as file:

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.documents import graph_of_files
 
-from ddx.project import Project
-from helix.policy.clauses import LONGEST
-from helix.policy.conflicts import find_conflicts
-from helix.policy.statements import MOST_STATEMENTS, statements_in
-from helix.statements import read_statements
+from ddx.documents.page import Page
+from ddx.project.project import Project
+from helix.intake.conflicts.clauses import LONGEST
+from helix.intake.conflicts.detection import find_conflicts
+from helix.intake.conflicts.statements import MOST_STATEMENTS, read_statements, statements_in
 
 
 def said(text: str) -> list[tuple[int, str]]:
@@ -22,7 +22,7 @@ def said(text: str) -> list[tuple[int, str]]:
 
 
 def statements_of(text: str):
-    return statements_in(text, document="TD-001", tier=6, path="docs/helix/TD-001.md")
+    return statements_in(Page.of_text(text), document="TD-001", tier=6, path="docs/helix/TD-001.md")
 
 
 def test_only_constraints_and_requirements_are_read():
@@ -228,5 +228,5 @@ def test_other_line_ends_and_bytes_that_are_no_text_do_not_move_the_lines(projec
 def test_what_a_decision_record_decides_is_a_statement_and_what_it_weighs_is_none() -> None:  # I-5
     weighed = "## Context\n\nWe use MySQL.\n\n"
     text = f"{weighed}## Decision\n\nWe use Postgres.\n\n## Decision drivers\n\nCost.\n"
-    found = statements_in(text, document="ADR-001", tier=4, path="adr.md")
+    found = statements_in(Page.of_text(text), document="ADR-001", tier=4, path="adr.md")
     assert [(it.line, it.text, it.section) for it in found] == [(7, "We use Postgres.", "Decision")]

@@ -12,28 +12,28 @@ from typing import Any
 import pytest
 from tests.support.objectives import TO_BUILDING
 
-from ddx.clock import stamp
-from ddx.console.columns import columns
-from ddx.project import Project
+from ddx.base.values import changed
+from ddx.console.screen import columns
+from ddx.project.project import Project
 from ddx.testing import FakeClock
-from ddx.tracker.pending import PENDING, Pending, write_pending
-from ddx.values import changed
-from helix.cli.start import words_of
-from helix.cli.status import as_row
-from helix.cli.status_text import frame
-from helix.objective import Orchestrator, driver, events, planning
-from helix.objective.events import objective_id
-from helix.run_lock import only_run
-from helix.settings import OCCASIONS, Route
-from helix.status import read_status
-from helix.status.model import Claim, Held, Need, Queue, Run, Status
-from helix.status.objectives import ANSWER, ASKED, HOME, LOG
-from helix.status.runs import read_decisions
-from helix.supervisor import controls
-from helix.supervisor.controls import Wish
-from helix.supervisor.notify import Bell, Notice, notices_between
-from helix.supervisor.state import RunState, StateFile
-from helix.verification.spending import Spent
+from ddx.tracker.pending_landings import PendingLanding, write_pending
+from ddx.tracker.queue import PENDING
+from helix.cli.run_control import words_of
+from helix.cli.status import frame
+from helix.objective import Orchestrator, driver
+from helix.objective import event_log as events
+from helix.objective import plan as planning
+from helix.objective.event_log import objective_id
+from helix.project.settings import OCCASIONS, NotifyRoute
+from helix.run import journal as controls
+from helix.run.journal import ControlRequest, RunState, StateFile
+from helix.run.notifications import Notice, Notifier, notices_between
+from helix.run.run_lock import only_run
+from helix.status.model import ListedClaim, Need, ProjectStatus, QueueStatus, RunStatus, WaitingBead
+from helix.status.model import status_row as as_row
+from helix.status.runs import ANSWER, ASKED, HOME, LOG, read_decisions
+from helix.status.snapshot import read_status
+from helix.verification.attempt_history import Spending
 
 GONE = 2**22 + 1  # above every pid of this machine
 
@@ -63,7 +63,7 @@ class World:
         path.write_text(json.dumps(content), encoding="utf-8")
 
     @property
-    def status(self) -> Status:
+    def status(self) -> ProjectStatus:
         return read_status(self.project, clock=self.clock)
 
 
@@ -92,7 +92,7 @@ def test_an_objective_that_is_at_work_is_told_with_its_state(world: World):  # S
         assert (begun.text, begun.state, begun.pid) == ("", "INIT", os.getpid())
         Orchestrator("Paint it", str(world.root), clock=world.clock).transition("start")
         world.clock.advance(120)
-        controls.ask(world.project, Wish.STOP, run="it")
+        controls.ask(world.project, ControlRequest.STOP, run="it")
         shown = said_in(frame(world.status, width=80))
         assert "objective EXPLORING: Paint it" in shown
         assert "at work for 2 min" in shown
@@ -247,8 +247,10 @@ def test_what_a_run_stopped_for_is_told_with_its_reason_and_once(world: World): 
     assert world.status.needs == (Need("the budget is spent", "which currency?"),)
 
 
-@pytest.mark.parametrize("wish", list(Wish))
-def test_what_was_asked_of_a_run_is_shown_until_it_is_taken_back(world: World, wish: Wish):
+@pytest.mark.parametrize("wish", list(ControlRequest))
+def test_what_was_asked_of_a_run_is_shown_until_it_is_taken_back(
+    world: World, wish: ControlRequest
+):
     world.run(os.getpid())
     controls.ask(world.project, wish, run="7 now")
     assert world.status.run is not None
@@ -276,7 +278,7 @@ def test_a_cost_that_is_unknown_is_not_0(world: World):
 
 
 def test_claims_blocked_and_resting_beads_are_told_apart(world: World):
-    later = stamp(world.clock.now_ns() + 600 * 10**9)
+    later = world.clock.stamp(after_s=600)
     claim = {"status": "in_progress", "owner": "helix", "claimed-at": world.clock.stamp()}
     world.beads(
         {"id": "done", "status": "closed"},
@@ -341,7 +343,14 @@ def test_exec_records_are_shown_newest_first(world: World):
 
 def test_work_that_waits_to_land_needs_a_person(world: World):
     world.beads({"id": "one", "verify": ["true"]})
-    pending = Pending("a1", ("one",), "refs/x", "c", "README.md has your edits", "t")
+    pending = PendingLanding(
+        attempt="a1",
+        beads=("one",),
+        ref="refs/x",
+        commit="c",
+        reason="README.md has your edits",
+        at="t",
+    )
     write_pending(world.project.ddx(*PENDING), pending)
     status = world.status
     assert status.queue is not None
@@ -351,18 +360,20 @@ def test_work_that_waits_to_land_needs_a_person(world: World):  # X-13
 
 # -- how it looks --------------------------------------------------------------------------
 
-FULL = Status(
-    "2026-01-02T03:04:05Z",
-    (Need("something long " * 12, "helix explain one"),),
-    Run(
+FULL = ProjectStatus(
+    at="2026-01-02T03:04:05Z",
+    needs=(Need("something long " * 12, "helix explain one"),),
+    run=RunStatus(
         "running",
         {"phase": "building", "current_bead": "one", "agent": "script", "skipped": {"two": "x"}},
         61.0,
     ),
-    Queue(3, {"open": 3}, 2, 1, {"dependency": 2}),
-    (Claim("one", "A title that says much " * 9, "helix (pid 1 on x) since t", 5.0),),
-    (Held("two", "Two", "no " * 90),),
-    (Held("three", "Three", "rests", "2026-01-02T03:05:05Z"),),
+    queue=QueueStatus(3, {"open": 3}, 2, ready_for_execution=1, not_ready={"dependency": 2}),
+    claims=(
+        ListedClaim("one", "A title that says much " * 9, "helix (pid 1 on x) since t", age_s=5.0),
+    ),
+    blocked=(WaitingBead("two", "Two", "no " * 90),),
+    parked=(WaitingBead("three", "Three", "rests", until="2026-01-02T03:05:05Z"),),
 )
 
 
@@ -370,8 +381,8 @@ FULL = Status(
 @pytest.mark.parametrize("said", ["something long ", "价格清单必须包含 "])
 def test_no_line_is_wider_than_the_screen(width: int, said: str):  # C-5
     many = tuple(Need(said * 12, "helix explain one") for _ in range(9))
-    held = (Held("two", said * 9, said * 9),)
-    ended = Run("ended", {"stop_reason": said * 12, "exit_code": 4}, 61.0)
+    held = (WaitingBead("two", said * 9, said * 9),)
+    ended = RunStatus("ended", {"stop_reason": said * 12, "exit_code": 4}, 61.0)
     for status in (changed(FULL, needs=many, blocked=held), changed(FULL, run=ended)):
         lines = frame(status, width=width)
         assert max(map(columns, lines)) <= width
@@ -391,8 +402,8 @@ def test_hostile_text_cannot_steer_the_terminal():  # T-23
     status = changed(
         FULL,
         needs=(Need(bad, bad),),
-        claims=(Claim("one", bad, bad, None),),
-        blocked=(Held("two", bad, bad),),
+        claims=(ListedClaim("one", bad, bad, age_s=None),),
+        blocked=(WaitingBead("two", bad, bad),),
         decisions=({"at": bad, "action": bad, "least_power_explanation": bad},),
     )
     text = said_in(frame(status, width=80))
@@ -441,16 +452,16 @@ class Notes(list[dict[str, Any]]):
 NOTICE = Notice("blocked", "one")
 
 
-def ring(root: Path, *routes: Route, notice: Notice = NOTICE, **limits: Any) -> Notes:
+def ring(root: Path, *routes: NotifyRoute, notice: Notice = NOTICE, **limits: Any) -> Notes:
     notes = Notes()
-    Bell(routes, root=str(root), note=notes, **limits).ring(notice)
+    Notifier(routes, root=str(root), note=notes, **limits).ring(notice)
     return notes
 
 
 def test_a_program_gets_the_line_as_argument_and_as_json(tmp_path: Path):
     program = ("sh", "-c", 'printf %s "$1" > said; cat > row; echo "$HELIX_OCCASION" > why', "-")
     hostile = Notice("blocked", "$(touch x) \x1b[2J " + "long " * 300)
-    (note,) = ring(tmp_path, Route("own", OCCASIONS, program), notice=hostile)
+    (note,) = ring(tmp_path, NotifyRoute("own", OCCASIONS, program), notice=hostile)
     assert note == {
         "kind": "notified",
         "occasion": "blocked",
@@ -468,18 +479,18 @@ def test_a_program_gets_the_line_as_argument_and_as_json(tmp_path: Path):
 
 def test_the_desktop_is_told_by_notify_send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    (note,) = ring(tmp_path, Route("me", OCCASIONS, "desktop"))
+    (note,) = ring(tmp_path, NotifyRoute("me", OCCASIONS, "desktop"))
     assert note["reason"] == "there is no notify-send here"
     program = tmp_path / "notify-send"
     program.write_text('#!/bin/sh\nprintf "%s|" "$@" > said\n')
     program.chmod(0o755)
-    (note,) = ring(tmp_path, Route("me", OCCASIONS, "desktop"))
+    (note,) = ring(tmp_path, NotifyRoute("me", OCCASIONS, "desktop"))
     assert note["ok"]
     assert (tmp_path / "said").read_text() == "--app-name=helix|--|helix: one|"
 
 
 def test_a_route_hears_only_what_it_asked_for(tmp_path: Path):
-    assert ring(tmp_path, Route("own", ("finished",), ("touch", "x"))) == []
+    assert ring(tmp_path, NotifyRoute("own", ("finished",), ("touch", "x"))) == []
     assert not list(tmp_path.iterdir())
 
 
@@ -495,7 +506,7 @@ def test_a_route_hears_only_what_it_asked_for(tmp_path: Path):
 def test_a_route_that_fails_is_noted_and_nothing_more(  # S-26a
     tmp_path: Path, target: str | tuple[str, ...], reason: str
 ):
-    (note,) = ring(tmp_path, Route("own", OCCASIONS, target), limit_s=30.0)
+    (note,) = ring(tmp_path, NotifyRoute("own", OCCASIONS, target), limit_s=30.0)
     assert not note["ok"]
     assert reason in note["reason"]
     assert "secret" not in note["reason"]
@@ -503,7 +514,7 @@ def test_a_route_that_fails_is_noted_and_nothing_more(  # S-26a
 
 def test_a_route_that_hangs_holds_nobody_up(tmp_path: Path):  # S-26a
     slow = ("sh", "-c", "sleep 600", "-")
-    notes = ring(tmp_path, *(Route(f"r{n}", OCCASIONS, slow) for n in range(3)), limit_s=0.2)
+    notes = ring(tmp_path, *(NotifyRoute(f"r{n}", OCCASIONS, slow) for n in range(3)), limit_s=0.2)
     assert [(note["route"], note["ok"]) for note in notes] == [(f"r{n}", False) for n in range(3)]
 
 
@@ -522,7 +533,7 @@ def test_an_address_gets_a_post_of_json():
 
     server = HTTPServer(("127.0.0.1", 0), Listener)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    route = Route("chat", OCCASIONS, f"http://127.0.0.1:{server.server_port}/hook")
+    route = NotifyRoute("chat", OCCASIONS, f"http://127.0.0.1:{server.server_port}/hook")
     try:
         (first,) = ring(Path("/"), route)
         (second,) = ring(Path("/"), route)
@@ -537,22 +548,22 @@ def test_an_address_gets_a_post_of_json():
 
 
 def test_costs_that_are_unknown_are_counted_and_never_0():
-    spent = Spent("all").plus({"input": 10, "output": 5}).plus({"output": 1, "cost_usd": 0.25})
+    spent = Spending("all").plus({"input": 10, "output": 5}).plus({"output": 1, "cost_usd": 0.25})
     assert (spent.tokens, spent.cost_usd, spent.unknown) == (16, 0.25, 1)
     assert spent.spoken_cost == "at least $0.25"
-    assert Spent("one").plus({"output": 1}).spoken_cost == "unknown"
-    assert Spent("none").plus({}).spoken_cost == "-"
+    assert Spending("one").plus({"output": 1}).spoken_cost == "unknown"
+    assert Spending("none").plus({}).spoken_cost == "-"
 
 
 def test_start_hands_every_flag_on_to_run():
-    from ddx.console.spec import parse
-    from helix.cli.run import COMMAND as RUN
-    from helix.cli.start import COMMAND as START
+    from ddx.console.command import parse
+    from helix.cli.run import run
+    from helix.cli.run_control import start
 
     typed = ["--max-cycles", "3", "--watch", "--autonomy", "high", "area:x"]
-    given = parse(START, typed)
+    given = parse(start, typed)
     assert given is not None
     words = words_of(given)
     assert sorted(words) == sorted(typed)
-    expected, found = parse(RUN, typed), parse(RUN, words)
+    expected, found = parse(run, typed), parse(run, words)
     assert found == expected is not None

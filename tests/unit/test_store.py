@@ -8,25 +8,21 @@ from pathlib import Path
 import pytest
 from tests.support.beads import bead, lines_of, put_file, tracker_in, waiting
 
-from ddx.errors import Busy, ChangedFirst, CorruptFile, DdxError, NotFound, Refused
-from ddx.files import identity_of
-from ddx.project import Project
+from ddx.base.errors import Busy, ConcurrentChange, CorruptFile, DdxError, NotFound, Refused
+from ddx.base.files import identity_of
+from ddx.project.project import Project
 from ddx.testing import FakeClock
-from ddx.tracker.codec import encode, revision_of
-from ddx.tracker.drafting import create
-from ddx.tracker.events import event
-from ddx.tracker.evidence import add_event
-from ddx.tracker.lifecycle import Claimant, Ending, claim, close, reopen
-from ddx.tracker.model import Row, events_of
-from ddx.tracker.store import Applied, Tracker
-from ddx.tracker.updating import Patch, add_dependency, update
-from ddx.tracker.whole import Whole
-from ddx.tracker.working import Changes
+from ddx.tracker.archive_file import AllBeads
+from ddx.tracker.changeset import ChangeSet, add_event, event
+from ddx.tracker.edits import BeadPatch, add_dependency, create, update
+from ddx.tracker.lifecycle import BeadClosure, Claimant, claim, close, reopen
+from ddx.tracker.row import Row, encode, events_of, revision_of
+from ddx.tracker.tracker import ChangeResult, Tracker
 
 
 def set_field(tracker: Tracker, bead_id: str, expect: dict[str, str] | None = None, **fields):
     tracker.clock.sleep(1)
-    patch = Patch(fields)
+    patch = BeadPatch(fields)
     return tracker.change(
         lambda view, now: update(view, bead_id, patch, now=now, by="mara"), expect=expect
     )
@@ -104,7 +100,7 @@ def test_what_decides_sees_the_file_as_it_is_now(tmp_path):  # T-7
     tracker.snapshot()
     for writer in (other, tracker, other, tracker):
         writer.change(
-            lambda view, now: Changes({"a": {**view.row("a"), "n": view.row("a")["n"] + 1}})
+            lambda view, now: ChangeSet({"a": {**view.row("a"), "n": view.row("a")["n"] + 1}})
         )
     assert tracker.snapshot().row("a")["n"] == 4
 
@@ -120,7 +116,7 @@ def test_a_change_that_is_refused_leaves_everything_as_it_was(tmp_path):  # T-9
 def test_a_change_of_nothing_writes_nothing(tmp_path):  # T-20
     tracker = tracker_in(tmp_path, bead("a"))
     before = identity_of(tracker.path)
-    assert set_field(tracker, "a", title="Do a") == Applied({}, {})
+    assert set_field(tracker, "a", title="Do a") == ChangeResult({}, {})
     assert identity_of(tracker.path) == before
 
 
@@ -185,7 +181,9 @@ def test_the_approval_of_every_row_comes_before_the_first_byte(tmp_path):  # T-1
     tracker = tracker_in(tmp_path, bead("a"), approve=approve)
     before = content(tracker)
     with pytest.raises(Refused):
-        tracker.change(lambda view, now: Changes({"a": bead("a", x=1), "b": bead("b", title="No")}))
+        tracker.change(
+            lambda view, now: ChangeSet({"a": bead("a", x=1), "b": bead("b", title="No")})
+        )
     assert seen == [(bead("a"), bead("a", x=1)), (None, bead("b", title="No"))]
     assert content(tracker) == before
 
@@ -231,7 +229,7 @@ def test_the_expected_revision_lets_a_change_through_once(tmp_path):  # T-10
     tracker = tracker_in(tmp_path, bead("a"))
     seen = tracker.snapshot().revision("a")
     set_field(tracker, "a", expect={"a": seen}, title="Mine")
-    with pytest.raises(ChangedFirst) as lost:
+    with pytest.raises(ConcurrentChange) as lost:
         set_field(tracker, "a", expect={"a": seen}, title="Theirs")
     now = tracker.snapshot().revision("a")
     assert lost.value.message == (
@@ -250,7 +248,7 @@ def test_all_fields_changed_on_the_way_are_named(tmp_path):  # T-10
     Tracker(tracker.project, clock=tracker.clock).change(
         lambda view, now: claim(view, "a", Claimant("mara", "tower"), claim_id="c", now=now)
     )
-    with pytest.raises(ChangedFirst) as lost:
+    with pytest.raises(ConcurrentChange) as lost:
         set_field(tracker, "a", expect={"a": seen}, title="Two")
     named = "claim-id, claimed-at, claimed-machine, notes, owner, priority, status, title"
     assert f"(changed: {named})" in lost.value.message
@@ -266,14 +264,14 @@ def test_without_a_journal_the_change_is_still_lost(tmp_path):  # T-10
     set_field(tracker, "a", title="One")
     journal_of(tracker).write_bytes(b"cut sho")
     for _ in range(2):
-        with pytest.raises(ChangedFirst, match="it is not recorded what"):
+        with pytest.raises(ConcurrentChange, match="it is not recorded what"):
             set_field(tracker, "a", expect={"a": seen}, title="Two")
         journal_of(tracker).unlink(missing_ok=True)
 
 
 def test_a_revision_nobody_ever_had_is_refused(tmp_path):  # T-10
     tracker = tracker_in(tmp_path, bead("a"))
-    with pytest.raises(ChangedFirst, match="since revision 0123"):
+    with pytest.raises(ConcurrentChange, match="since revision 0123"):
         set_field(tracker, "a", expect={"a": "0123"}, title="Two")
     with pytest.raises(NotFound):
         set_field(tracker, "a", expect={"b": "0123"}, title="Two")
@@ -288,7 +286,7 @@ def test_a_full_journal_is_turned_over_once(tmp_path):
     set_field(tracker, "a", title="Two")
     assert not journal_of(tracker).exists()
     set_field(tracker, "a", notes="n")
-    with pytest.raises(ChangedFirst, match="changed: notes, title"):
+    with pytest.raises(ConcurrentChange, match="changed: notes, title"):
         set_field(tracker, "a", expect={"a": seen}, title="Three")
 
 
@@ -308,7 +306,7 @@ def test_events_leave_the_row_at_the_close_and_are_there_again_after(tmp_path): 
 
     add("first")
     tracker.clock.sleep(1)
-    tracker.change(lambda view, now: close(view, "a", Ending("done"), actor="mara", now=now))
+    tracker.change(lambda view, now: close(view, "a", BeadClosure("done"), actor="mara", now=now))
     assert "events" not in tracker.snapshot().row("a")
     add("late")
     assert "events" not in tracker.snapshot().row("a")
@@ -316,7 +314,7 @@ def test_events_leave_the_row_at_the_close_and_are_there_again_after(tmp_path): 
     tracker.change(lambda view, now: reopen(view, "a", reason="more", actor="mara", now=now))
     add("last")
     assert events_in_row() == ["reopened", "last"]
-    assert [happened["kind"] for happened in Whole(tracker)["a"]["events"]] == [
+    assert [happened["kind"] for happened in AllBeads(tracker)["a"]["events"]] == [
         "first",
         "closed",
         "late",
@@ -397,7 +395,7 @@ def test_a_file_replaced_while_we_write_starts_us_over(tmp_path):  # T-14a
         seen.append(view.row("a")["title"])
         if len(seen) == 1:
             put_file(Path(tracker.path), lines_of(bead("a", title="Theirs")), clock=tracker.clock)
-        return Changes({"a": {**view.row("a"), "notes": "ours"}})
+        return ChangeSet({"a": {**view.row("a"), "notes": "ours"}})
 
     tracker.change(decide)
     assert seen == ["Do a", "Theirs"]
@@ -414,7 +412,7 @@ def test_a_lock_that_was_deleted_meanwhile_starts_us_over(tmp_path):  # T-7, T-1
         held.append(os.stat(lock).st_ino)
         if len(held) == 1:
             os.rename(lock, f"{lock}.gone")
-        return Changes({"a": bead("a", title="New")})
+        return ChangeSet({"a": bead("a", title="New")})
 
     tracker.change(decide)
     assert len(set(held)) == 2
@@ -426,7 +424,7 @@ def test_a_file_replaced_again_and_again_is_left_alone(tmp_path):  # T-14a
 
     def decide(view, now):
         put_file(Path(tracker.path), lines_of(bead("a", title="Theirs")), clock=tracker.clock)
-        return Changes({"a": bead("a", title="Ours")})
+        return ChangeSet({"a": bead("a", title="Ours")})
 
     with pytest.raises(DdxError, match="replaced again and again; nothing was changed"):
         tracker.change(decide)
@@ -442,7 +440,7 @@ def test_a_tracker_that_vanished_is_an_error_and_never_empty(tmp_path, missing):
         Path(tracker.path).touch()
     clock = FakeClock()
     again = Tracker(tracker.project, clock=clock)
-    for attempt in (again.snapshot, lambda: again.change(lambda view, now: Changes({}))):
+    for attempt in (again.snapshot, lambda: again.change(lambda view, now: ChangeSet({}))):
         with pytest.raises(DdxError, match="is missing or empty, but it held beads before"):
             attempt()
     assert clock.slept_s

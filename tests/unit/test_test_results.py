@@ -6,11 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix.verification.junit import LARGEST, parse_junit
-from helix.verification.model import Case, Report, State, Unreadable
-from helix.verification.results import parse_file, parse_output, worst_first
-from helix.verification.tap import parse_tap
-from helix.verification.terminal import parse_pytest
+from helix.verification.printed_tests import parse_pytest, parse_tap
+from helix.verification.report_files import parse_file, parse_output
+from helix.verification.reported_tests import (
+    LARGEST,
+    ReportedState,
+    ReportedTest,
+    SuiteReport,
+    UnreadableReport,
+    parse_junit,
+    worst_first,
+)
 
 PYTEST = b"""<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests">
 <testsuite name="pytest" errors="1" failures="1" skipped="1" tests="4" time="0.1">
@@ -52,12 +58,12 @@ NESTED = b"""<testsuites><testsuite name="all" file="spec/cart.spec.js">
 </testsuite></testsuite></testsuites>"""
 
 
-def cases_of(report: Report | Unreadable | None) -> tuple[Case, ...]:
-    assert isinstance(report, Report), report
+def cases_of(report: SuiteReport | UnreadableReport | None) -> tuple[ReportedTest, ...]:
+    assert isinstance(report, SuiteReport), report
     return report.tests
 
 
-def states(report: Report | Unreadable | None) -> dict[str, str]:
+def states(report: SuiteReport | UnreadableReport | None) -> dict[str, str]:
     return {test.name: str(test.state) for test in cases_of(report)}
 
 
@@ -87,20 +93,20 @@ def test_junit_of_surefire_has_one_suite_as_its_root_and_a_flaky_test_has_passed
 def test_junit_of_go_names_the_package_and_the_subtest():
     first = cases_of(parse_junit(GO))[0]
     assert (first.name, first.group) == ("TestSum/two_items", "example.org/shop/cart")
-    assert first.state is State.FAILED
+    assert first.state is ReportedState.FAILED
     assert first.output == "cart_test.go:9: got 4"
 
 
 def test_nested_suites_hand_their_file_down_to_their_tests():
     one, two = cases_of(parse_junit(NESTED))
-    assert (one.file, one.line, one.state) == ("spec/cart.spec.js", 7, State.PASSED)
-    assert (two.file, two.state) == ("spec/deep.spec.js", State.SKIPPED)
+    assert (one.file, one.line, one.state) == ("spec/cart.spec.js", 7, ReportedState.PASSED)
+    assert (two.file, two.state) == ("spec/deep.spec.js", ReportedState.SKIPPED)
 
 
 def test_a_failing_tear_down_counts_more_than_the_failure_before_it():
     xml = b"<testsuite><testcase name='x'><failure message='a'/><error message='b'/></testcase>"
     (test,) = cases_of(parse_junit(xml + b"</testsuite>"))
-    assert (test.state, test.message) == (State.ERROR, "b")
+    assert (test.state, test.message) == (ReportedState.ERROR, "b")
 
 
 def test_raw_colours_in_the_xml_are_no_reason_not_to_read_it():
@@ -129,14 +135,14 @@ def test_other_xml_is_no_report(xml: bytes):
 )
 def test_xml_that_is_broken_or_hostile_is_named_and_not_read(xml: bytes, why: str):
     report = parse_junit(xml)
-    assert isinstance(report, Unreadable)
+    assert isinstance(report, UnreadableReport)
     assert why in report.reason
 
 
 def test_an_entity_bomb_costs_nothing():
     levels = "".join(f"<!ENTITY e{n} '{f'&e{n - 1};' * 10}'>" for n in range(1, 30))
     bomb = f"<!DOCTYPE x [<!ENTITY e0 'lol'>{levels}]><testsuite>&e29;</testsuite>"
-    assert isinstance(parse_junit(bomb.encode()), Unreadable)
+    assert isinstance(parse_junit(bomb.encode()), UnreadableReport)
 
 
 TAP = """\
@@ -255,7 +261,7 @@ def test_pytest_names_what_failed_and_its_text_is_found_by_the_heading():
     )
     assert first.message == "AssertionError: boom"
     assert "def test_adds" in first.output
-    assert (second.state, second.output) == (State.ERROR, "E       ValueError: 3")
+    assert (second.state, second.output) == (ReportedState.ERROR, "E       ValueError: 3")
 
 
 def test_without_the_names_of_those_that_passed_the_report_is_not_whole():
@@ -289,9 +295,9 @@ def test_other_output_is_no_report(text: str):
 
 
 def test_a_file_is_read_by_its_ending():
-    assert isinstance(parse_file("a/out.xml", GO), Report)
-    assert isinstance(parse_file("out.tap", b"1..1\nok 1\n"), Report)
-    assert isinstance(parse_file("out.tap", b"nothing"), Unreadable)
+    assert isinstance(parse_file("a/out.xml", GO), SuiteReport)
+    assert isinstance(parse_file("out.tap", b"1..1\nok 1\n"), SuiteReport)
+    assert isinstance(parse_file("out.tap", b"nothing"), UnreadableReport)
 
 
 def test_what_a_test_says_is_bounded_and_harmless():
@@ -304,8 +310,11 @@ def test_what_a_test_says_is_bounded_and_harmless():
 
 
 def test_one_failure_is_enough():
-    assert worst_first([State.PASSED, State.FAILED, State.SKIPPED]) is State.FAILED
-    assert worst_first([State.SKIPPED, State.PASSED]) is State.PASSED
+    assert (
+        worst_first([ReportedState.PASSED, ReportedState.FAILED, ReportedState.SKIPPED])
+        is ReportedState.FAILED
+    )
+    assert worst_first([ReportedState.SKIPPED, ReportedState.PASSED]) is ReportedState.PASSED
 
 
 WORDS = st.sampled_from(
@@ -348,5 +357,5 @@ def test_no_text_makes_a_reader_fail(text: str):
 @given(st.one_of(st.binary(), st.lists(TAGS, max_size=40).map(b"".join)))
 def test_no_bytes_make_the_reader_of_xml_fail(content: bytes):
     found = parse_junit(b"<testsuite>" + content)
-    assert found is None or isinstance(found, Report | Unreadable)
+    assert found is None or isinstance(found, SuiteReport | UnreadableReport)
     parse_file("a.tap", content)

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.beads import bead, edges, lines_of, put_file, tracker_in
 
-from ddx import git
-from ddx.errors import NotFound
+from ddx.base.errors import NotFound
+from ddx.git import commands as git
 from ddx.testing import FakeClock, MemoryView, make_repo
-from ddx.tracker.working import Changes
+from ddx.tracker.changeset import ChangeSet
 
 IDS = ["a", "b", "c", "d"]
 
@@ -66,7 +66,7 @@ def test_beads_in_memory_answer_as_those_in_a_file(tmp_path, facts, archived):
 
 def test_changes_make_the_next_view():
     view = MemoryView([bead("a"), bead("b")])
-    after = view.after(Changes({"a": bead("a", title="New")}, archived=frozenset({"b"})))
+    after = view.after(ChangeSet({"a": bead("a", title="New")}, archived=frozenset({"b"})))
     assert after.row("a")["title"] == "New"
     assert "b" not in after
     assert after.row("b") == bead("b")

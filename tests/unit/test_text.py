@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddx.errors import UsageError
-from ddx.text import cut, listed, require_clean, shown, shown_on_one_line
+from ddx.base.errors import UsageError
+from ddx.base.text import cut, listed, require_clean, shown
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=30)
 DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -78,14 +78,14 @@ def test_what_is_shown_holds_no_control_and_no_direction_mark(text):  # T-23
         assert may_be_stored(mark)
         assert unicodedata.bidirectional(mark) not in DIRECTIONS
         assert mark not in DIRECTION_MARKS
-    assert not set("\n\t\r\x0b\x0c\x85") & set(shown_on_one_line(text))
+    assert not set("\n\t\r\x0b\x0c\x85") & set(shown(text, one_line=True))
 
 
 def test_what_would_mislead_is_made_visible_and_the_rest_is_kept():  # T-23
     assert shown("a\x1b]0;title\x07b") == r"a\x1b]0;title\x07b"
     assert shown("pay\u202eeur") == r"pay\u202eeur"
     assert shown("two\nlines\tand 队列") == "two\nlines\tand 队列"
-    assert shown_on_one_line("two\nlines\tand 队列") == "two\\nlines and 队列"
+    assert shown("two\nlines\tand 队列", one_line=True) == "two\\nlines and 队列"
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from tests.support.documents import AT, DESIGN, FRAME, SEED, graph_of_files
 
-from ddx.git.history import Told
-from helix.verification.attempts import Attempt
-from helix.verification.threads import (
-    Known,
-    Node,
-    Threads,
+from ddx.git.history import HistoryCommit
+from ddx.tracker.bead import Bead
+from helix.verification.attempt_history import PastAttempt
+from helix.verification.trace_links import (
+    TraceInput,
+    TraceLinks,
+    TraceNode,
     commits_in,
     requirements_in,
     walk,
@@ -31,45 +32,65 @@ def bead(bead_id: str, spec: str = "", **fields: Any) -> dict[str, Any]:
     return {"id": bead_id, "title": f"Do {bead_id}", "status": "open", "spec-id": spec, **fields}
 
 
-def told(commit: str, *beads: str, attempt: str = "", author: str = "Mara") -> Told:
-    return Told(commit, TIME, author, f"made {commit[:4]}", beads, attempt)
+def told(commit: str, *beads: str, attempt: str = "", author: str = "Mara") -> HistoryCommit:
+    return HistoryCommit(
+        commit=commit,
+        at=TIME,
+        author=author,
+        subject=f"made {commit[:4]}",
+        beads=beads,
+        attempt=attempt,
+    )
 
 
-def landed(name: str, *beads: str, commit: str = "", **fields: Any) -> Attempt:
-    return Attempt(
-        name, beads, "build", "claude", "", TIME, "landed", commit=commit, result=commit, **fields
+def landed(name: str, *beads: str, commit: str = "", **fields: Any) -> PastAttempt:
+    return PastAttempt(
+        id=name,
+        beads=beads,
+        action="build",
+        harness="claude",
+        model="",
+        at=TIME,
+        outcome="landed",
+        commit=commit,
+        result=commit,
+        **fields,
     )
 
 
 def threads(
     *rows: dict[str, Any],
-    attempts: tuple[Attempt, ...] = (),
-    commits: tuple[Told, ...] = (),
+    attempts: tuple[PastAttempt, ...] = (),
+    commits: tuple[HistoryCommit, ...] = (),
     files: Mapping[str, str] = SHOP,
-) -> tuple[Threads, Known]:
-    known = Known(
+) -> tuple[TraceLinks, TraceInput]:
+    known = TraceInput(
         graph_of_files(files),
-        {row["id"]: row for row in rows},
+        {row["id"]: Bead.of(row) for row in rows},
         attempts,
-        {item.commit: item for item in commits},
+        commits={item.commit: item for item in commits},
     )
-    return Threads(known), known
+    return TraceLinks(known), known
 
 
-def below(found: tuple[Threads, Known], doc_id: str, **by_hand: Any) -> tuple[Node, ...]:
+def below(
+    found: tuple[TraceLinks, TraceInput], doc_id: str, **by_hand: Any
+) -> tuple[TraceNode, ...]:
     return found[0].below_document(found[1].graph.place[doc_id], **by_hand)
 
 
-def above(found: tuple[Threads, Known], commit: Told, *paths: str) -> tuple[Node, ...]:
+def above(
+    found: tuple[TraceLinks, TraceInput], commit: HistoryCommit, *paths: str
+) -> tuple[TraceNode, ...]:
     places = [found[1].graph.at_path[path] for path in paths]
     return found[0].above_commit(commit, places)
 
 
-def names(nodes: tuple[Node, ...], kind: str) -> list[str]:
+def names(nodes: tuple[TraceNode, ...], kind: str) -> list[str]:
     return [node.id for node in walk(nodes) if node.kind == kind]
 
 
-def way(nodes: tuple[Node, ...]) -> list[str]:
+def way(nodes: tuple[TraceNode, ...]) -> list[str]:
     """The first child of each, to the end."""
     found = []
     while nodes:
@@ -117,9 +138,27 @@ def test_an_attempt_whose_record_is_gone_lives_on_in_its_commit():  # C-9
 
 
 def test_what_was_kept_and_landed_later_is_the_work_of_the_first_attempt():  # X-14
-    kept = Attempt("a1", ("app-1",), "build", "claude", "", TIME, "preserved", result=ONE)
-    later = Attempt(
-        "a2", ("app-1",), "land", "claude", "", TIME, "landed", result=ONE, commit=ONE, lands="a1"
+    kept = PastAttempt(
+        id="a1",
+        beads=("app-1",),
+        action="build",
+        harness="claude",
+        model="",
+        at=TIME,
+        outcome="preserved",
+        result=ONE,
+    )
+    later = PastAttempt(
+        id="a2",
+        beads=("app-1",),
+        action="land",
+        harness="claude",
+        model="",
+        at=TIME,
+        outcome="landed",
+        result=ONE,
+        commit=ONE,
+        lands="a1",
     )
     made = told(ONE, "app-1", attempt="a1")
     found = threads(bead("app-1", "TD-001"), attempts=(kept, later), commits=(made,))
@@ -226,7 +265,17 @@ def test_rings_come_to_an_end():
 
 @pytest.mark.parametrize("word", ["preserved", "failed", "no_changes", ""])
 def test_an_attempt_that_made_nothing_of_the_branch_has_no_commit(word: str):
-    tried = Attempt("a1", ("app-1",), "build", "codex", "", TIME, word, reason="no", result=THREE)
+    tried = PastAttempt(
+        id="a1",
+        beads=("app-1",),
+        action="build",
+        harness="codex",
+        model="",
+        at=TIME,
+        outcome=word,
+        reason="no",
+        result=THREE,
+    )
     found = threads(bead("app-1", "TD-001"), attempts=(tried,))
     (node,) = [node for node in walk(below(found, "TD-001")) if node.kind == "attempt"]
     assert node.children == ()

@@ -9,18 +9,34 @@ from typing import Any
 import pytest
 from tests.support.documents import AT
 
-from ddx.graph.model import Link
-from ddx.graph.tags import read_tags
+from ddx.documents.model import Link
+from ddx.documents.scan import SourceFile
+from ddx.tracker.bead import Bead
 from ddx.tracker.criteria import judge
-from helix.policy.conflicts import Clash, Conflict, Statement
-from helix.verification.locating import Located, Tree, locate
-from helix.verification.model import Case, State
-from helix.verification.reproducing import Reproduction, reproduce
-from helix.verification.settling import MOST_NEW, PASSES_AGAIN, KnownTrace, plan_filing
-from helix.verification.spec_refs import SpecRef, find_spec, line_of
-from helix.verification.traceback import KEY, TESTS, Failure, Trace, trace
+from helix.intake.conflicts.comparison import DisagreementKind
+from helix.intake.conflicts.detection import Conflict, ConflictKind, Statement
+from helix.verification.failure_beads import (
+    KEY,
+    MOST_NEW,
+    PASSES_AGAIN,
+    TESTS,
+    FailingTest,
+    FailureBead,
+    plan_filing,
+    trace,
+)
+from helix.verification.located_tests import (
+    LocatedTest,
+    ProjectFiles,
+    SpecRef,
+    find_spec,
+    line_of,
+    locate,
+)
+from helix.verification.reported_tests import ReportedState, ReportedTest
+from helix.verification.rerun_command import Reproduction, reproduce
 
-TREE = Tree(
+TREE = ProjectFiles(
     [
         *("tests/test_cart.py", "backend/tests/test_pay.py", "tests/a/test_twin.py"),
         *("tests/b/test_twin.py", "src/test/java/com/acme/CartTest.java", "cart/cart_test.go"),
@@ -32,12 +48,12 @@ TREE = Tree(
 GO_FILES = {"cart/cart_test.go": "func TestSum(t *testing.T) {"}
 
 
-def place(case: Case, command: str = "make test") -> Located:
+def place(case: ReportedTest, command: str = "make test") -> LocatedTest:
     return locate(case, TREE, command=command, read=lambda path: GO_FILES.get(path, ""))
 
 
-def failed(name: str, group: str = "", **said: Any) -> Case:
-    return Case(name, State.FAILED, group, **said)
+def failed(name: str, group: str = "", **said: Any) -> ReportedTest:
+    return ReportedTest(name, ReportedState.FAILED, group, **said)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +88,7 @@ def failed(name: str, group: str = "", **said: Any) -> Case:
         (failed("adds", "web/cart.test.ts"), "web/cart.test.ts::adds"),
     ],
 )
-def test_a_test_has_one_name_however_its_report_speaks_of_it(case: Case, name: str):
+def test_a_test_has_one_name_however_its_report_speaks_of_it(case: ReportedTest, name: str):
     assert place(case).id == name
 
 
@@ -87,7 +103,7 @@ def test_where_two_files_could_be_meant_none_is():
 
 
 def test_many_tests_are_found_in_a_large_tree_without_looking_at_every_file():
-    tree = Tree(f"src/{n // 100}/part_{n}_test.go" for n in range(20_000))
+    tree = ProjectFiles(f"src/{n // 100}/part_{n}_test.go" for n in range(20_000))
     begun = time.perf_counter()
     for n in range(500):
         locate(failed(f"x {n}", "a/b c"), tree, command="npx jest", read=lambda path: "")
@@ -183,7 +199,7 @@ def test_a_long_name_is_cut_and_stays_another_than_its_like():
         ),
     ],
 )
-def test_the_command_runs_exactly_that_test(command: str, case: Case, again: str):
+def test_the_command_runs_exactly_that_test(command: str, case: ReportedTest, again: str):
     assert reproduce(command, place(case, command)) == Reproduction(again, is_exact=True)
 
 
@@ -207,13 +223,15 @@ def test_where_nobody_knows_how_to_run_one_test_the_check_is_run(command: str):
         ("node web/all.js", failed("adds", fails_at="web/cart.test.ts")),
     ],
 )
-def test_where_one_test_alone_would_be_told_wrong_the_check_is_run(command: str, case: Case):
+def test_where_one_test_alone_would_be_told_wrong_the_check_is_run(
+    command: str, case: ReportedTest
+):
     assert reproduce(command, place(case, command)) == Reproduction(command, is_exact=False)
 
 
 def test_a_test_keeps_its_name_when_only_its_failure_says_the_file():
     failing = failed("adds", "Cart", fails_at="web/cart.test.ts", line=3)
-    passing = Case("adds", State.PASSED, "Cart")
+    passing = ReportedTest("adds", ReportedState.PASSED, "Cart")
     for command in ("node --test", "PYTHONPATH=. python3 checks/sum.py"):
         assert place(failing, command).id == place(passing, command).id
         assert place(failing, command).file == "web/cart.test.ts"
@@ -264,42 +282,43 @@ def test_a_tag_that_means_nothing_is_not_replaced_by_that_of_another_test():
 
 
 def spec_of(name: str) -> SpecRef:
-    links = read_tags("tests/test_cart.py", SOURCE.encode()).links
-    line = line_of(SOURCE, Located(name, failed(name)))
-    return find_spec(links, line=line, is_python=True, resolve=lambda it: KNOWN.get(it, ""))
+    file = SourceFile.tagged("tests/test_cart.py", SOURCE.encode())
+    line = line_of(SOURCE, LocatedTest(name, failed(name)))
+    return find_spec(file, line=line, resolve=lambda it: KNOWN.get(it, ""))
 
 
 def test_names_that_no_document_has_are_told():
-    links = [Link("TD-404", 3), Link("TC-404", 4)]
-    found = find_spec(links, line=5, is_python=False, resolve=lambda name: "")
+    file = SourceFile("cart_test.go", (Link("TD-404", 3), Link("TC-404", 4)))
+    found = find_spec(file, line=5, resolve=lambda name: "")
     assert found == SpecRef("", ("TD-404", "TC-404"))
-    assert find_spec((), line=5, is_python=False, resolve=str) == SpecRef()
+    assert find_spec(SourceFile("cart_test.go"), line=5, resolve=str) == SpecRef()
 
 
 CLASH = Conflict(
-    Clash.RESOLVABLE,
+    ConflictKind.RESOLVABLE,
     "contradiction: under 50 ms against at least 200 ms",
-    Statement("FEAT-001", 2, "docs/FEAT-001.md", 9, "It answers in under 50 ms."),
-    Statement("TD-001", 6, "docs/TD-001.md", 12, "It waits for at least 200 ms."),
-    "FEAT-001",
+    Statement("FEAT-001", 2, "docs/FEAT-001.md", line=9, text="It answers in under 50 ms."),
+    other=Statement("TD-001", 6, "docs/TD-001.md", line=12, text="It waits for at least 200 ms."),
+    winner="FEAT-001",
+    nature=DisagreementKind.CHOICE,
 )
 
 
-def failure(name: str = "test_sum", *, spec: str = "TD-001", **given: Any) -> Failure:
+def failure(name: str = "test_sum", *, spec: str = "TD-001", **given: Any) -> FailingTest:
     located = place(failed(name, "tests.test_cart", message="wrong", output="E  wrong"))
     conflict = given.pop("conflict", None)
-    return Failure(
-        located,
-        "pytest -q",
-        reproduce("pytest -q", located),
-        given.pop("ref", SpecRef(spec)),
-        conflict,
-        "FEAT-001" if conflict else "",
+    return FailingTest(
+        test=located,
+        command="pytest -q",
+        reproduction=reproduce("pytest -q", located),
+        spec=given.pop("ref", SpecRef(spec)),
+        conflict=conflict,
+        upstream="FEAT-001" if conflict else "",
         **given,
     )
 
 
-def traced(*failures: Failure) -> tuple[Trace, ...]:
+def traced(*failures: FailingTest) -> tuple[FailureBead, ...]:
     return trace(failures, commit="c" * 40, evidence=".ddx/executions/1/measure.json")
 
 
@@ -350,7 +369,9 @@ def test_a_command_that_passes_while_the_test_fails_proves_no_repair():
 
 
 def test_a_test_that_stands_nowhere_waits_for_a_person():
-    lost = Failure(place(failed("x")), "make", Reproduction("make", is_exact=False), SpecRef())
+    lost = FailingTest(
+        place(failed("x")), "make", Reproduction("make", is_exact=False), spec=SpecRef()
+    )
     row = traced(lost)[0].as_row()
     assert row["title"] == "Missing spec ref: x"
     assert row["execution-eligible"] is False
@@ -368,27 +389,28 @@ def test_a_conflict_upstream_is_for_a_person_and_names_both_documents():
 
 
 TEST = "tests/test_cart.py::test_sum"
-PASSED, SKIPPED = State.PASSED, State.SKIPPED
+PASSED, SKIPPED = ReportedState.PASSED, ReportedState.SKIPPED
 
 
-def known(bead_id: str = "app-9", *, kind: str = "unmet-spec", **given: Any) -> KnownTrace:
+def known(bead_id: str = "app-9", *, kind: str = "unmet-spec", **given: Any) -> Bead:
     about = {"unmet-spec": TEST, "missing-spec-ref": "tests/test_cart.py"}
     key = f"{kind}:{about.get(kind, 'TD-001:FEAT-001')}"
-    return KnownTrace(bead_id, given.pop("key", key), given.pop("tests", (TEST,)), **given)
+    row = {"id": bead_id, "status": "open", KEY: key, TESTS: list(given.pop("tests", (TEST,)))}
+    return Bead.of({**row, **given})
 
 
-def plan(*traces: Trace, beads: tuple[KnownTrace, ...], states: Any = None, gone: Any = ()) -> Any:
+def plan(*traces: FailureBead, beads: tuple[Bead, ...], states: Any = None, gone: Any = ()) -> Any:
     return plan_filing(traces, beads, states=states or {}, gone=gone)
 
 
 def test_the_same_failure_again_makes_no_second_bead():
     (found,) = traced(failure())
-    again = plan(found, beads=(known(status="in_progress"),), states={TEST: State.FAILED})
+    again = plan(found, beads=(known(status="in_progress"),), states={TEST: ReportedState.FAILED})
     assert (again.new, again.again, again.closed) == ((), (("app-9", found),), ())
 
 
-@pytest.mark.parametrize("bead", [known(status="closed"), known(is_superseded=True)])
-def test_a_failure_whose_bead_is_settled_is_a_new_one(bead: KnownTrace):
+@pytest.mark.parametrize("bead", [known(status="closed"), known(**{"superseded-by": "app-8"})])
+def test_a_failure_whose_bead_is_settled_is_a_new_one(bead: Bead):
     (found,) = traced(failure())
     assert plan(found, beads=(bead,)).new == (found,)
 
@@ -419,21 +441,21 @@ def test_a_test_that_was_not_measured_changes_nothing():
 
 def test_a_tag_that_came_settles_the_bead_that_asked_for_it():
     (found,) = traced(failure())
-    done = plan(found, beads=(known(kind="missing-spec-ref"),), states={TEST: State.FAILED})
+    done = plan(found, beads=(known(kind="missing-spec-ref"),), states={TEST: ReportedState.FAILED})
     assert done.new == (found,)
     assert [bead_id for bead_id, _ in done.closed] == ["app-9"]
 
 
 def test_nobody_builds_on_what_a_person_has_yet_to_decide():
     (found,) = traced(failure(conflict=CLASH))
-    done = plan(found, beads=(known(),), states={TEST: State.FAILED})
+    done = plan(found, beads=(known(),), states={TEST: ReportedState.FAILED})
     assert (done.new, done.closed) == ((found,), ())
     assert done.waits == (("app-9", found.key),)
 
 
 def test_documents_that_agree_again_settle_the_escalation():
     (found,) = traced(failure())
-    done = plan(found, beads=(known(kind="spec-conflict"),), states={TEST: State.FAILED})
+    done = plan(found, beads=(known(kind="spec-conflict"),), states={TEST: ReportedState.FAILED})
     assert [bead_id for bead_id, _ in done.closed] == ["app-9"]
 
 
@@ -448,4 +470,4 @@ def test_a_thousand_failures_are_not_a_thousand_beads():
 
 def test_the_key_of_a_bead_is_kept_on_it():
     (found,) = traced(failure())
-    assert found.as_row()[KEY] == known().key
+    assert found.as_row()[KEY] == known().text(KEY)

@@ -35,17 +35,16 @@ from tests.support.plain_tracker import (
     without,
 )
 
-from ddx.errors import ChangedFirst, DdxError, NotFound
+from ddx.base.errors import ConcurrentChange, DdxError, NotFound
 from ddx.testing import FakeClock
-from ddx.tracker import index
-from ddx.tracker.archive import archive
+from ddx.tracker import snapshot as index
+from ddx.tracker.archive_file import archive
+from ddx.tracker.changeset import ChangeSet, add_event, event
 from ddx.tracker.columns import CORE, TEXTS, Columns
-from ddx.tracker.drafting import create
-from ddx.tracker.events import event
-from ddx.tracker.evidence import add_event
+from ddx.tracker.edits import BeadPatch, add_dependency, create, remove_dependency, update
 from ddx.tracker.lifecycle import (
+    BeadClosure,
     Claimant,
-    Ending,
     block,
     cancel,
     claim,
@@ -56,9 +55,7 @@ from ddx.tracker.lifecycle import (
 )
 from ddx.tracker.queue import ready, ready_for_execution
 from ddx.tracker.snapshot import Snapshot
-from ddx.tracker.store import Tracker
-from ddx.tracker.updating import Patch, add_dependency, remove_dependency, update
-from ddx.tracker.working import Changes
+from ddx.tracker.tracker import Tracker
 
 FIELDS = st.fixed_dictionaries(
     {},
@@ -105,7 +102,7 @@ class AnySequence(RuleBasedStateMachine):
 
     def both(
         self,
-        decide: Callable[[Snapshot, str], Changes],
+        decide: Callable[[Snapshot, str], ChangeSet],
         plainly: Callable[[PlainTracker], None],
         *targets: str,
     ) -> None:
@@ -180,26 +177,26 @@ class AnySequence(RuleBasedStateMachine):
 
     @rule(bead_id=beads, fields=FIELDS, unset=UNSET)
     def set_fields(self, bead_id: str, fields: Row, unset: list[str]) -> None:
-        patch = Patch(fields, unset=tuple(unset))
+        patch = BeadPatch(fields, unset=tuple(unset))
         self.update(bead_id, patch, lambda plain: plain.set_fields(bead_id, fields, unset))
 
     @rule(bead_id=beads, added=LABELS, removed=LABELS)
     def relabel(self, bead_id: str, added: list[str], removed: list[str]) -> None:
-        patch = Patch({}, add_labels=tuple(added), remove_labels=tuple(removed))
+        patch = BeadPatch({}, add_labels=tuple(added), remove_labels=tuple(removed))
         self.update(bead_id, patch, lambda plain: plain.label(bead_id, added, removed))
 
     @rule(bead_id=beads, text=st.sampled_from(["seen", "two\nlines"]))
     def append_notes(self, bead_id: str, text: str) -> None:
-        patch = Patch({}, append_notes=text)
+        patch = BeadPatch({}, append_notes=text)
         self.update(bead_id, patch, lambda plain: plain.note(bead_id, text))
 
     @rule(bead_id=beads, parent=beads | st.just(""))
     def move(self, bead_id: str, parent: str) -> None:
-        patch = Patch({}, parent=parent)
+        patch = BeadPatch({}, parent=parent)
         self.update(bead_id, patch, lambda plain: plain.move(bead_id, parent), bead_id)
 
     def update(
-        self, bead_id: str, patch: Patch, plainly: Callable[[PlainTracker], None], *targets: str
+        self, bead_id: str, patch: BeadPatch, plainly: Callable[[PlainTracker], None], *targets: str
     ) -> None:
         self.both(
             lambda view, now: update(view, bead_id, patch, now=now, by=ACTOR), plainly, *targets
@@ -239,7 +236,7 @@ class AnySequence(RuleBasedStateMachine):
         """T-22: pick and claim in one write."""
         queue = naively_executable(*self.all_rows(), now=self.clock.stamp())
 
-        def decide(view: Snapshot, now: str) -> Changes:
+        def decide(view: Snapshot, now: str) -> ChangeSet:
             places = ready_for_execution(view.columns, self.tracker.surroundings())
             if not places:
                 raise NotFound("nothing is ready")
@@ -258,7 +255,7 @@ class AnySequence(RuleBasedStateMachine):
         how: dict[str, Any] = {"force": force, "cascade": cascade}
         self.both(
             lambda view, now: close(
-                view, bead_id, Ending("done"), actor=ACTOR, now=now, claim_id=ticket, **how
+                view, bead_id, BeadClosure("done"), actor=ACTOR, now=now, claim_id=ticket, **how
             ),
             lambda plain: plain.close(bead_id, ticket, **how),
         )
@@ -296,7 +293,7 @@ class AnySequence(RuleBasedStateMachine):
 
     @rule(bead_id=beads, kind=st.sampled_from(["note", "cost"]))
     def add_evidence(self, bead_id: str, kind: str) -> None:
-        def decide(view: Snapshot, now: str) -> Changes:
+        def decide(view: Snapshot, now: str) -> ChangeSet:
             happened = event(kind, summary="seen", at=now, actor=ACTOR)
             return add_event(view, bead_id, happened, now=now)
 
@@ -325,7 +322,7 @@ class AnySequence(RuleBasedStateMachine):
         bead_id = min(self.plain.live)
         self.update(
             bead_id,
-            Patch({}, append_notes="ours"),
+            BeadPatch({}, append_notes="ours"),
             lambda plain: plain.note(bead_id, "ours"),
         )
 
@@ -341,8 +338,8 @@ class AnySequence(RuleBasedStateMachine):
     def expect_what_was_seen(self, data: st.DataObject) -> None:
         bead_id, revision, changes = data.draw(st.sampled_from(self.seen))
         try:
-            self.tracker.change(lambda view, now: Changes({}), expect={bead_id: revision})
-        except ChangedFirst as lost:
+            self.tracker.change(lambda view, now: ChangeSet({}), expect={bead_id: revision})
+        except ConcurrentChange as lost:
             assert changes < len(self.history[bead_id])
             if "not recorded" not in lost.message:
                 fields = ", ".join(self.fields_changed_since(bead_id, changes))

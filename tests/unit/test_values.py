@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddx.values import changed, value
+from ddx.base.values import changed, value
 
 
 @value
@@ -32,6 +32,15 @@ class Named:
 
 
 @value
+class Wide:
+    a: int
+    b: int
+    c: int
+    d: int
+    e: int = 0
+
+
+@value
 class Nothing:
     pass
 
@@ -41,6 +50,27 @@ def test_fields_come_by_place_by_name_or_by_default():
     assert Point(y=2, x=1) == Point(1, 2)
     assert Point(1).y == 0
     assert Nothing() == Nothing()
+
+
+def test_fields_after_the_third_come_only_by_name():
+    assert Wide(1, 2, 3, d=4, e=5) == Wide(a=1, b=2, c=3, d=4, e=5)
+    assert Wide(1, 2, 3, d=4).e == 0
+    with pytest.raises(TypeError, match="takes 4 positional arguments but 5"):
+        Wide(1, 2, 3, 4)
+    with pytest.raises(TypeError, match="'d'"):
+        Wide(1, 2, 3)
+
+
+def test_a_pattern_takes_three_places_and_names_for_the_rest():
+    match Wide(1, 2, 3, d=4):
+        case Wide(a, b, c, d=d):
+            assert (a, b, c, d) == (1, 2, 3, 4)
+        case _:
+            raise AssertionError
+    with pytest.raises(TypeError, match="accepts 3 positional sub-patterns"):
+        match Wide(1, 2, 3, d=4):
+            case Wide(_, _, _, _):
+                pass
 
 
 @pytest.mark.parametrize("wrong", [(), (1, 2, 3)])

@@ -10,7 +10,7 @@ from traceback import walk_stack
 
 from tests.support.tracker import wait_for
 
-from ddx.threads import as_they_end
+from helix.objective.threads import as_they_end
 
 
 def test_a_signal_that_falls_to_another_thread_is_heard():  # S-21

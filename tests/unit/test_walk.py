@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.documents import SEED, graph_of_files, pages
 
-from ddx.graph.assemble import assemble
-from ddx.graph.graph import Graph
-from ddx.graph.model import Link, Parsed
-from ddx.graph.walk import Impact, Reached, closure, impact, order
+from ddx.documents.assembly import assemble
+from ddx.documents.graph import DocumentImpact, Graph, ReachedNode
+from ddx.documents.model import Link, ParsedDocument
 
 SIZE = 9
 TYPES = ("report", "prd", "feat", "us")
@@ -24,7 +23,7 @@ def graph(pairs: set[tuple[int, int]], replaced: dict[int, int] | None = None) -
     heirs = replaced or {}
     return assemble(
         [
-            Parsed(
+            ParsedDocument(
                 f"docs/D-{n}.md",
                 declared_id=f"D-{n}",
                 declared_type=TYPES[n % len(TYPES)],
@@ -37,18 +36,18 @@ def graph(pairs: set[tuple[int, int]], replaced: dict[int, int] | None = None) -
     )
 
 
-def numbers(found: tuple[Reached, ...] | list[Reached]) -> list[int]:
+def numbers(found: tuple[ReachedNode, ...] | list[ReachedNode]) -> list[int]:
     return [item.n for item in found]
 
 
-def parts(found: Impact) -> tuple[set[int], set[int], set[int]]:
+def parts(found: DocumentImpact) -> tuple[set[int], set[int], set[int]]:
     sets = (found.impacted, found.governing, found.superseded)
     return set(numbers(sets[0])), set(numbers(sets[1])), set(numbers(sets[2]))
 
 
 @given(edges, successors, starts)
 def test_the_sets_hold_each_document_once_and_no_start(pairs, replaced, begin):
-    found = impact(graph(pairs, replaced), begin)
+    found = graph(pairs, replaced).impact(begin)
     impacted, governing, superseded = parts(found)
     assert not impacted & governing
     assert not governing & superseded
@@ -59,7 +58,7 @@ def test_the_sets_hold_each_document_once_and_no_start(pairs, replaced, begin):
 @given(edges, successors, starts, st.booleans())
 def test_every_path_is_made_of_declared_steps(pairs, replaced, begin, down):
     world = graph(pairs, replaced)
-    for item in closure(world, begin, down=down):
+    for item in world.closure(begin, down=down):
         assert item.path[0] in begin
         assert item.path[-1] == item.n
         assert len(item.path) == item.distance + 1
@@ -73,67 +72,67 @@ def test_impacted_is_all_that_can_be_reached_downwards_and_nothing_else(pairs, b
     below = set(begin)
     while more := {down for up, down in pairs if up in below} - below:
         below |= more
-    assert parts(impact(graph(pairs), begin))[0] == below - set(begin)
+    assert parts(graph(pairs).impact(begin))[0] == below - set(begin)
 
 
 @given(edges, starts, st.integers(0, 4))
 def test_no_way_is_longer_than_the_depth_and_none_is_shorter_than_shown(pairs, begin, depth):
     world = graph(pairs)
-    whole = {item.n: item.distance for item in closure(world, begin, down=True)}
-    bounded = {item.n: item.distance for item in closure(world, begin, down=True, max_depth=depth)}
+    whole = {item.n: item.distance for item in world.closure(begin, down=True)}
+    bounded = {item.n: item.distance for item in world.closure(begin, down=True, max_depth=depth)}
     assert bounded == {n: distance for n, distance in whole.items() if distance <= depth}
 
 
 @given(edges, successors, starts)
 def test_the_order_is_tier_then_distance_then_id(pairs, replaced, begin):
     world = graph(pairs, replaced)
-    found = impact(world, begin)
+    found = world.impact(begin)
     for part in (found.impacted, found.governing):
-        assert list(part) == sorted(part, key=lambda item: order(world, item))
+        assert list(part) == world.ordered(part)
 
 
 @given(edges, starts, st.lists(nodes, max_size=4))
 def test_a_hit_is_impacted_itself_unless_a_declared_way_says_more(pairs, begin, hits):
     world = graph(pairs)
-    without, found = impact(world, begin), impact(world, begin, hits=hits)
+    without, found = world.impact(begin), world.impact(begin, hits=hits)
     placed = {item.n: item for item in found.impacted}
     known = {*begin, *parts(without)[0], *parts(without)[1]}
     for hit in hits:
         if hit not in known:
-            assert placed[hit] == Reached(hit, 0, (hit,))
+            assert placed[hit] == ReachedNode(hit, 0, (hit,))
     assert parts(without)[0] <= set(placed)
 
 
 def test_what_is_superseded_leads_to_its_replacement_and_governs_nothing():
     world = graph({(0, 1), (1, 2)}, {1: 3})
-    below = {item.n: item.path for item in impact(world, [0]).impacted}
+    below = {item.n: item.path for item in world.impact([0]).impacted}
     assert below == {1: (0, 1), 2: (0, 1, 2), 3: (0, 1, 3)}
-    above = impact(world, [2])
+    above = world.impact([2])
     assert numbers(above.governing) == [3, 0]
     assert numbers(above.superseded) == [1]
 
 
 def test_up_and_then_down_again_is_never_gone():
     feature, story, sibling, design = 0, 1, 2, 3
-    found = impact(graph({(feature, story), (feature, sibling), (story, design)}), [story])
+    found = graph({(feature, story), (feature, sibling), (story, design)}).impact([story])
     assert parts(found) == ({design}, {feature}, set())
 
 
 def test_a_circle_is_walked_once():
-    found = impact(graph({(0, 1), (1, 2), (2, 0)}), [0])
+    found = graph({(0, 1), (1, 2), (2, 0)}).impact([0])
     assert parts(found)[0] == {1, 2}
 
 
 # Documents
 
 
-def named(graph: Graph, found: tuple[Reached, ...]) -> list[str]:
+def named(graph: Graph, found: tuple[ReachedNode, ...]) -> list[str]:
     return [graph.ids[item.n] for item in found]
 
 
 def test_the_seeds_fixture_is_walked_as_the_seed_says():
     world = graph_of_files(SEED)
-    found = impact(world, [world.require("US-001")])
+    found = world.impact([world.require("US-001")])
     assert named(world, found.impacted) == ["TD-001", "TP-001", "tests/list.test.js"]
     assert named(world, found.governing) == ["prd", "FEAT-001", "SD-001"]
     assert found.superseded == ()
@@ -142,7 +141,7 @@ def test_the_seeds_fixture_is_walked_as_the_seed_says():
 
 def test_the_way_to_each_document_is_the_shortest():
     world = graph_of_files(SEED)
-    below = closure(world, [world.require("prd")], down=True)
+    below = world.closure([world.require("prd")], down=True)
     ways = {world.ids[item.n]: [world.ids[n] for n in item.path] for item in below}
     assert ways["TP-001"] in (
         ["prd", "FEAT-001", "US-001", "TD-001", "TP-001"],
@@ -153,7 +152,7 @@ def test_the_way_to_each_document_is_the_shortest():
 
 def test_what_has_no_tier_comes_last():
     world = graph_of_files(pages(prd="", AR_1="[[prd]]", TD_1="[[prd]]", essay="[[prd]]"))
-    below = impact(world, [world.require("prd")]).impacted
+    below = world.impact([world.require("prd")]).impacted
     assert named(world, below) == ["TD-1", "AR-1", "docs/helix/essay"]
 
 
@@ -161,9 +160,9 @@ def test_ten_steps_are_the_limit_unless_more_is_asked_for():
     chain = {f"TD_{n}": f"depends_on: TD-{n - 1}" for n in range(1, 31)}
     world = graph_of_files(pages(TD_0="", **chain))
     first = world.require("TD-0")
-    assert len(closure(world, [first], down=True)) == 10
-    assert len(closure(world, [first], down=True, max_depth=100)) == 30
-    assert closure(world, [first], down=True, max_depth=0) == []
+    assert len(world.closure([first], down=True)) == 10
+    assert len(world.closure([first], down=True, max_depth=100)) == 30
+    assert world.closure([first], down=True, max_depth=0) == []
 
 
 def test_successors_in_a_circle_end():
@@ -174,7 +173,7 @@ def test_successors_in_a_circle_end():
             TD_1="depends_on: SD-1",
         )
     )
-    found = impact(world, [world.require("TD-1")])
+    found = world.impact([world.require("TD-1")])
     assert named(world, found.superseded) == ["SD-1", "SD-2"]
     assert found.governing == ()
 
@@ -187,4 +186,4 @@ def test_only_a_superseded_document_leads_to_another():
             TD_1="depends_on: SD-1",
         )
     )
-    assert named(world, impact(world, [world.require("TD-1")]).governing) == ["SD-1"]
+    assert named(world, world.impact([world.require("TD-1")]).governing) == ["SD-1"]

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.beads import NOW, bead, waiting
 
-from ddx.errors import DdxError, NotFound, Refused
+from ddx.base.errors import DdxError, NotFound, Refused
 from ddx.testing import MemoryView
+from ddx.tracker.changeset import ChangeSet, WorkingCopy
+from ddx.tracker.edits import BeadPatch, add_dependency, update
 from ddx.tracker.lifecycle import supersede
-from ddx.tracker.model import Row, blockers_of, link_of
-from ddx.tracker.updating import Patch, add_dependency, update
-from ddx.tracker.working import Working
+from ddx.tracker.row import Row, blockers_of, link_of
 
 
-def working_on(*rows: Row, archived: tuple[Row, ...] = ()) -> Working:
-    return Working(MemoryView(rows, archived=archived), now=NOW)
+def working_on(*rows: Row, archived: tuple[Row, ...] = ()) -> WorkingCopy:
+    return WorkingCopy(MemoryView(rows, archived=archived), now=NOW)
 
 
 def test_a_change_lies_on_top_of_what_is_there():
@@ -158,7 +158,7 @@ def linked(view: MemoryView, kind: str, bead_id: str, others: list[str]):
     if kind == "wait":
         return add_dependency(view, bead_id, others[0], now=NOW, by="mara")
     if kind == "parent":
-        return update(view, bead_id, Patch({}, parent=others[0]), now=NOW, by="mara")
+        return update(view, bead_id, BeadPatch({}, parent=others[0]), now=NOW, by="mara")
     return supersede(view, bead_id, by=tuple(others), reason="", actor="mara", now=NOW)
 
 
@@ -177,3 +177,42 @@ def above(rows: dict[str, Row], bead_id: str) -> list[str]:
         found.append(parent)
     assert all(one != other for one, other in pairwise(found))
     return found[1:]
+
+
+def test_several_edits_are_one_change_and_later_ones_see_the_earlier():
+    working = working_on(bead("a"), bead("b"), archived=(bead("old"),))
+    working.add(add_dependency(working, "b", "a", now=NOW, by="ann"))
+    assert working.waits_for("b") == ("a",)
+    with pytest.raises(Refused, match="closes the ring a -> b -> a"):
+        add_dependency(working, "a", "b", now=NOW, by="ann")
+    working.add(update(working, "a", BeadPatch({"description": "first"}), now=NOW, by="ann"))
+    working.add(update(working, "a", BeadPatch({"title": "Second"}), now=NOW, by="ann"))
+    made = working.changes()
+    assert set(made.put) == {"a", "b"}
+    assert (made.put["a"]["description"], made.put["a"]["title"]) == ("first", "Second")
+
+
+def test_what_is_asked_of_a_change_is_what_will_stand():
+    working = working_on(bead("a"), archived=(bead("old"),))
+    working.add(ChangeSet({"c": waiting("c", "a")}, attached={"c": ({"n": 1},)}, remarks=("so",)))
+    assert "c" in working and "old" not in working
+    assert working.find("c") == working.row("c")
+    assert working.find("old") == working.row_even_archived("old")
+    assert working.find("nobody") is None
+    assert working.is_waited_for("a") and not working.is_waited_for("c")
+    made = working.changes()
+    assert (dict(made.attached), made.remarks) == ({"c": ({"n": 1},)}, ("so",))
+
+
+def test_an_archived_row_stays_archived_below_several_edits():
+    working = WorkingCopy(working_on(bead("a"), archived=(bead("old"),)), now=NOW)
+    with pytest.raises(Refused, match="in the archive"):
+        update(working, "old", BeadPatch({"title": "New"}), now=NOW, by="ann")
+    assert working.row_even_archived("old")["id"] == "old"
+    with pytest.raises(NotFound):
+        working.row("nobody")
+
+
+def test_a_move_to_the_archive_is_a_write_of_its_own():
+    with pytest.raises(ValueError, match="of its own"):
+        working_on(bead("a")).add(ChangeSet({}, archived=frozenset({"a"})))

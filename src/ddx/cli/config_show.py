@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from ddx.cli.place import here, settings
-from ddx.console.configuration import FLAGS, show_settings
-from ddx.console.spec import Command
+from ddx.cli.context import here, settings
+from ddx.console import settings_command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 
-def run(*, origin: bool, json: bool) -> int:
+def _read() -> tuple[Mapping[str, Any], Mapping[str, str]]:
     found = settings(here())
-    show_settings(found.found, found.origins, origin=origin, json=json)
-    return 0
+    return found.found, found.origins
 
 
-COMMAND = Command(
-    "config show",
-    "Show the settings of this project.",
-    run,
-    "ddx config show --origin",
-    flags=FLAGS,
-    schema="config",
-)
+COMMAND = settings_command("ddx", "Show the settings of this project.", _read, schema="config")

@@ -1,18 +1,15 @@
-"""Which module carries out which command; nothing is imported until it is asked for."""
+"""Which module carries out which `ddx` command."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ddx.console.spec import Command
+from ddx.console import Program
 
 GROUPS = {
     "agent": "hand beads to agents, prove what they made, land or keep it",
     "bead": "the work queue: file, find, claim, close",
     "bead dep": "what a bead waits for",
     "bead evidence": "what proves a bead",
+    "checks": "what proves work in this repository",
     "config": "settings of this project",
     "doc": "the documents: what governs what, what a change touches, what is stale",
     "exec": "execution documents: commands that prove what documents say",
@@ -20,85 +17,77 @@ GROUPS = {
 }
 
 COMMANDS = {
-    "agent list": "ddx.cli.agent.list",
-    "agent doctor": "ddx.cli.agent.doctor",
-    "agent execute-bead": "ddx.cli.agent.execute_bead",
-    "agent execute-loop": "ddx.cli.agent.execute_loop",
-    "agent run": "ddx.cli.agent.run",
-    "agent attempts": "ddx.cli.agent.attempts",
-    "agent show": "ddx.cli.agent.show",
-    "agent log": "ddx.cli.agent.log",
-    "agent land": "ddx.cli.agent.land",
-    "agent drop": "ddx.cli.agent.drop",
-    "bead init": "ddx.cli.bead.init",
-    "bead create": "ddx.cli.bead.create",
-    "bead show": "ddx.cli.bead.show",
-    "bead update": "ddx.cli.bead.update",
-    "bead close": "ddx.cli.bead.close",
-    "bead reopen": "ddx.cli.bead.reopen",
-    "bead cancel": "ddx.cli.bead.cancel",
-    "bead block": "ddx.cli.bead.block",
-    "bead supersede": "ddx.cli.bead.supersede",
-    "bead list": "ddx.cli.bead.list",
-    "bead ready": "ddx.cli.bead.ready",
-    "bead blocked": "ddx.cli.bead.blocked",
-    "bead take": "ddx.cli.bead.take",
-    "bead why": "ddx.cli.bead.why",
-    "bead dep add": "ddx.cli.bead.dep_add",
-    "bead dep remove": "ddx.cli.bead.dep_remove",
-    "bead dep tree": "ddx.cli.bead.dep_tree",
-    "bead graph": "ddx.cli.bead.graph",
-    "bead status": "ddx.cli.bead.status",
-    "bead evidence add": "ddx.cli.bead.evidence_add",
-    "bead evidence list": "ddx.cli.bead.evidence_list",
-    "bead events": "ddx.cli.bead.events",
-    "bead import": "ddx.cli.bead.import_",
-    "bead export": "ddx.cli.bead.export",
-    "bead archive": "ddx.cli.bead.archive",
-    "bead doctor": "ddx.cli.bead.doctor",
-    "bead validate-ready": "ddx.cli.bead.validate_ready",
-    "bead merge": "ddx.cli.bead.merge",
-    "bead resolve": "ddx.cli.bead.resolve",
-    "bead commit": "ddx.cli.bead.commit",
-    "bead diff": "ddx.cli.bead.diff",
-    "config show": "ddx.cli.config_show",
-    "doc list": "ddx.cli.doc.list",
-    "doc show": "ddx.cli.doc.show",
-    "doc deps": "ddx.cli.doc.deps",
-    "doc dependents": "ddx.cli.doc.dependents",
-    "doc impact": "ddx.cli.doc.impact",
-    "doc search": "ddx.cli.doc.search",
-    "doc graph": "ddx.cli.doc.graph",
-    "doc stale": "ddx.cli.doc.stale",
-    "doc stamp": "ddx.cli.doc.stamp",
-    "doc history": "ddx.cli.doc.history",
-    "doc validate": "ddx.cli.doc.validate",
-    "doc new": "ddx.cli.doc.new",
-    "exec define": "ddx.cli.exec_.define",
-    "exec list": "ddx.cli.exec_.list",
-    "exec run": "ddx.cli.exec_.run",
-    "exec history": "ddx.cli.exec_.history",
-    "exec show": "ddx.cli.exec_.show",
-    "metric list": "ddx.cli.metric.list",
-    "metric show": "ddx.cli.metric.show",
-    "metric run": "ddx.cli.metric.run",
-    "metric trend": "ddx.cli.metric.trend",
-    "metric compare": "ddx.cli.metric.compare",
+    "agent list": "ddx.cli.agent.harnesses:list_harnesses",
+    "agent doctor": "ddx.cli.agent.harnesses:doctor",
+    "agent execute-bead": "ddx.cli.agent.execute:execute_bead",
+    "agent execute-loop": "ddx.cli.agent.execute:execute_loop",
+    "agent run": "ddx.cli.agent.run:run",
+    "agent attempts": "ddx.cli.agent.attempts:attempts",
+    "agent show": "ddx.cli.agent.attempts:show",
+    "agent log": "ddx.cli.agent.log:run",
+    "agent land": "ddx.cli.agent.attempts:land_attempt",
+    "agent drop": "ddx.cli.agent.attempts:drop",
+    "bead init": "ddx.cli.bead.upkeep:init",
+    "bead create": "ddx.cli.bead.fields:create",
+    "bead show": "ddx.cli.bead.show:show",
+    "bead update": "ddx.cli.bead.fields:update",
+    "bead close": "ddx.cli.bead.changes:close",
+    "bead reopen": "ddx.cli.bead.changes:REOPEN",
+    "bead cancel": "ddx.cli.bead.changes:CANCEL",
+    "bead block": "ddx.cli.bead.changes:BLOCK",
+    "bead supersede": "ddx.cli.bead.changes:supersede_bead",
+    "bead list": "ddx.cli.bead.list:run",
+    "bead ready": "ddx.cli.bead.queue:ready_beads",
+    "bead blocked": "ddx.cli.bead.queue:blocked",
+    "bead take": "ddx.cli.bead.queue:take",
+    "bead why": "ddx.cli.bead.show:why",
+    "bead dep add": "ddx.cli.bead.changes:DEP_ADD",
+    "bead dep remove": "ddx.cli.bead.changes:DEP_REMOVE",
+    "bead dep tree": "ddx.cli.bead.drawings:dep_tree",
+    "bead graph": "ddx.cli.bead.drawings:graph",
+    "bead status": "ddx.cli.bead.status:run",
+    "bead evidence add": "ddx.cli.bead.events:evidence_add",
+    "bead evidence list": "ddx.cli.bead.events:EVIDENCE_LIST",
+    "bead events": "ddx.cli.bead.events:list_events",
+    "bead import": "ddx.cli.bead.interchange:import_beads",
+    "bead export": "ddx.cli.bead.interchange:export_beads",
+    "bead archive": "ddx.cli.bead.upkeep:archive_beads",
+    "bead doctor": "ddx.cli.bead.upkeep:doctor",
+    "bead validate-ready": "ddx.cli.bead.validate_ready:run",
+    "bead merge": "ddx.cli.bead.versions:merge",
+    "bead resolve": "ddx.cli.bead.versions:resolve_conflict",
+    "bead commit": "ddx.cli.bead.versions:commit_beads",
+    "bead diff": "ddx.cli.bead.versions:diff",
+    "checks detect": "ddx.cli.checks_detect:run",
+    "config show": "ddx.cli.config_show:COMMAND",
+    "doc list": "ddx.cli.doc.list:run",
+    "doc show": "ddx.cli.doc.show:run",
+    "doc deps": "ddx.cli.doc.dependencies:DEPS",
+    "doc dependents": "ddx.cli.doc.dependencies:DEPENDENTS",
+    "doc impact": "ddx.cli.doc.dependencies:impact",
+    "doc search": "ddx.cli.doc.search:run",
+    "doc graph": "ddx.cli.doc.graph:run",
+    "doc stale": "ddx.cli.doc.reviews:stale_documents",
+    "doc stamp": "ddx.cli.doc.reviews:stamp",
+    "doc history": "ddx.cli.doc.reviews:history",
+    "doc validate": "ddx.cli.doc.validate:run",
+    "doc new": "ddx.cli.doc.new:run",
+    "exec define": "ddx.cli.exec_.define:run",
+    "exec list": "ddx.cli.exec_.executions:list_executions",
+    "exec run": "ddx.cli.exec_.executions:run",
+    "exec history": "ddx.cli.exec_.executions:run_history",
+    "exec show": "ddx.cli.exec_.executions:show",
+    "metric list": "ddx.cli.metric:list_metrics",
+    "metric show": "ddx.cli.metric:show",
+    "metric run": "ddx.cli.metric:run",
+    "metric trend": "ddx.cli.metric:trend",
+    "metric compare": "ddx.cli.metric:compare",
 }
 
-_MOST_WORDS = 3
 
-
-def find_command(words: Sequence[str]) -> tuple[Command, Sequence[str]] | None:
-    """The command that a line begins with, and the rest of the line."""
-    for count in range(min(_MOST_WORDS, len(words)), 0, -1):
-        path = " ".join(words[:count])
-        if path in COMMANDS:
-            return load(path), words[count:]
-    return None
-
-
-def load(path: str) -> Command:
-    module = __import__(COMMANDS[path], fromlist=["COMMAND"])
-    command: Command = module.COMMAND
-    return command
+PROGRAM = Program(
+    "ddx",
+    "A tracker of beads for people and agents, kept in your repository.",
+    COMMANDS,
+    groups=GROUPS,
+)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ddx import environment
-from ddx.fastjson import dumps, encoded
-from ddx.instants import in_words, parse, seconds_between
-from ddx.text import cut, harmless, shown, shown_on_one_line
+from ddx.base import Instant, cut, dumps, encoded, harmless, in_words, shown, variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,18 +15,18 @@ if TYPE_CHECKING:
 _NARROWEST = 10
 _GAP = "  "
 _BREAK = f"\n{_GAP}"
-_USUAL_WIDTH = 80
+USUAL_WIDTH = 80
 _LONGEST_EXCERPT = 20_000
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
-class Styled(str):
+class StyledText(str):
     """Text that is safe already and may carry our own marks for the terminal."""
 
 
 def say(*parts: str) -> None:
     """A line for a person; what came from outside cannot steer the terminal."""
-    print("".join(part if isinstance(part, Styled) else shown(part) for part in parts))
+    print("".join(part if isinstance(part, StyledText) else shown(part) for part in parts))
 
 
 def answer(anything: Any) -> None:
@@ -53,7 +50,7 @@ def write(*parts: bytes) -> None:
 
 def when(text: str, *, now: str) -> str:
     """A time for a person: local, and how long ago (C-4); what is no time stays as it is."""
-    moment, elapsed_s = parse(text), seconds_between(text, now)
+    moment, elapsed_s = Instant(text).moment, Instant(text).seconds_until(now)
     if moment is None or elapsed_s is None:
         return text
     local = f"{moment.astimezone():%Y-%m-%d %H:%M}"
@@ -77,8 +74,8 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     measure, shorten = _ruler(texts)
     widths = [max(map(measure, column)) for column in texts]
     gaps = [_GAP] * (len(texts) - 1)
-    if on_terminal():
-        widths, gaps = _fitted(widths, screen_width())
+    if width := terminal_width():
+        widths, gaps = _fitted(widths, width)
         texts = [
             [shorten(cell, width) for cell in column]
             for column, width in zip(texts, widths, strict=True)
@@ -104,8 +101,6 @@ def _ruler(
     """How a text is measured and made to fit; only letters that may be wide need the slow way."""
     if all("".join(column).isascii() for column in texts):
         return len, cut
-    from ddx.console.columns import columns, cut_to
-
     return columns, cut_to
 
 
@@ -129,33 +124,96 @@ def _fitted(widths: list[int], room: int) -> tuple[list[int], list[str]]:
 def _clean_column(cells: Sequence[str]) -> list[str]:
     if "".join(cells).isprintable():
         return list(cells)
-    return [shown_on_one_line(cell) for cell in cells]
+    return [shown(cell, one_line=True) for cell in cells]
 
 
-def on_terminal() -> bool:
-    return sys.stdout.isatty()
-
-
-def screen_width() -> int:
+def terminal_width() -> int:
+    """How much of a line a person sees; 0 where stdout is no terminal and lines may be long."""
+    if not sys.stdout.isatty():
+        return 0
     try:
-        return os.get_terminal_size(1).columns or _USUAL_WIDTH  # a terminal may not know its own
+        return os.get_terminal_size(1).columns or USUAL_WIDTH  # a terminal may not know its own
     except OSError:
-        return _USUAL_WIDTH
+        return USUAL_WIDTH
 
 
-def bold(text: str) -> Styled:
+def bold(text: str) -> StyledText:
     return _styled(_BOLD, text)
 
 
-def dim(text: str) -> Styled:
+def dim(text: str) -> StyledText:
     return _styled(_DIM, text)
 
 
-def _styled(mark: str, text: str) -> Styled:
-    return Styled(f"{mark}{shown(text)}{_PLAIN}" if _coloured() else shown(text))
+def _styled(mark: str, text: str) -> StyledText:
+    return StyledText(f"{mark}{shown(text)}{_PLAIN}" if _coloured() else shown(text))
 
 
 def _coloured() -> bool:
-    if environment.variable("NO_COLOR"):
+    if variable("NO_COLOR"):
         return False
-    return bool(environment.variable("FORCE_COLOR")) or on_terminal()
+    return bool(variable("FORCE_COLOR")) or sys.stdout.isatty()
+
+
+def notice(program: str, sentence: str) -> None:
+    """For the person; stdout is for the result (C-1)."""
+    print(shown(f"{program}: {sentence}"), file=sys.stderr)
+
+
+def has_person() -> bool:
+    """Somebody sees a question and can type the answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+# -- how much of a line a text takes -----------------------------------------------------------
+
+
+def columns(text: str) -> int:
+    """Many letters of the East, and most pictures, take two places."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width  # seldom needed, and a status is to be quick
+
+    return sum(2 if east_asian_width(mark) in "WF" else 1 for mark in text)
+
+
+def cut_to(text: str, room: int) -> str:
+    """What was cut is marked; of a wide letter nobody sees a half."""
+    if columns(text) <= room:
+        return text
+    return f"{_fitting(text, room - 1)}…" if room > 0 else ""
+
+
+def wrapped(text: str, room: int, *, breaks_words: bool = True) -> list[str]:
+    """Broken between words, and inside of one, if at all, only where it is longer than a line.
+
+    `textwrap` alone would cost more than the whole of a status.
+    """
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if columns(longer) <= room:
+            lines[-1] = longer
+            continue
+        lines += _pieces(word, room) if breaks_words else [word]
+    return [line for line in lines if line] or [""]
+
+
+def _pieces(word: str, room: int) -> list[str]:
+    pieces = []
+    while word:
+        pieces.append(_fitting(word, room) or word[:1])
+        word = word[len(pieces[-1]) :]
+    return pieces
+
+
+def _fitting(text: str, room: int) -> str:
+    if text.isascii():
+        return text[: max(room, 0)]
+    kept = ""
+    for mark in text:
+        room -= columns(mark)
+        if room < 0:
+            break
+        kept += mark
+    return kept

@@ -1,4 +1,10 @@
-"""An attempt's files become one commit (X-9, X-10).
+"""An attempt's clone of the project, and how its files become one commit (X-3a, X-9, X-10).
+
+The clone shares the project's objects and nothing else. It is what `git clone --shared
+--no-checkout` makes with its origin removed, written by hand: that command copies everything where
+the project is itself a shallow clone, and refuses where the operator forbids the `file` protocol.
+Stash, settings, hooks and branches are the clone's own, so nothing that is done to them reaches the
+operator's. Submodules are not initialised.
 
 The agent owns its workspace, so nothing of the git folder there is ever believed: its files are
 read through the operator's repository and an index of our own. New objects go where they will be
@@ -12,24 +18,21 @@ import shutil
 import stat
 from typing import TYPE_CHECKING
 
-from ddx.environment import variable
-from ddx.errors import DdxError, NotFound
-from ddx.git import paths_in, require, run
-from ddx.git.identity import NOBODY
-from ddx.text import cut
-from ddx.values import value
+from ddx.base import WORKSPACE_MARK, DdxError, NotFound, cut, value, variable
+from ddx.git.commands import NOBODY, paths_in, require, run
+from ddx.git.history import parse_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from ddx.base import ProcessResult
+    from ddx.git.history import FileChange
     from ddx.git.repository import Repository
-    from ddx.process import Result
 
 _PATIENT_S = 900.0
 """For what reads or writes every file."""
 _LONGEST_TITLE = 100
 _LONGEST_IDS = 200
-_GITLINK = "160000"
 _DEEPEST = 50
 # The operator's filters and line ends apply as they would for him. But our index lies outside of
 # the git folder, must be whole, and no file of an agent may be refused for the sake of style.
@@ -42,8 +45,24 @@ _SETTINGS = (
 )
 
 
+_CARRIED_SETTINGS = (
+    r"^(user\.(name|email)|extensions\.objectformat|filter\..*"
+    r"|core\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode))$"
+)
+# No daemon and no question to a person may come out of an agent's own git commands.
+_OWN_SETTINGS = (
+    ("core.bare", "false"),
+    ("core.logallrefupdates", "true"),
+    ("core.fsmonitor", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("commit.gpgsign", "false"),
+    ("tag.gpgsign", "false"),
+)
+
+
 @value
-class WorkTree:
+class AttemptFiles:
     """The files of an attempt, as the operator's repository sees them."""
 
     repository: Repository
@@ -54,20 +73,7 @@ class WorkTree:
 
 
 @value
-class Change:
-    """One path that differs; a mode of zeros means that there is nothing on that side."""
-
-    path: str
-    old_mode: str
-    new_mode: str
-
-    @property
-    def is_new_gitlink(self) -> bool:
-        return self.new_mode == _GITLINK and self.old_mode != _GITLINK
-
-
-@value
-class Snapshot:
+class FilesSnapshot:
     """What the work tree holds beyond the base; no tree if that is nothing."""
 
     tree: str
@@ -78,20 +84,20 @@ class Snapshot:
     """Repositories that were made inside: their files count, their history was put aside."""
 
 
-def check_out(work: WorkTree, commit: str) -> None:
+def check_out(work: AttemptFiles, commit: str) -> None:
     """Make the work tree that of a commit; files that git does not know stay as they are."""
     _take(work)
     require(_git(work, "read-tree", "--reset", "-u", commit), f"checking out {commit}")
 
 
-def make_tree(work: WorkTree, *, may_land: Callable[[str], bool], aside: str) -> Snapshot:
+def make_tree(work: AttemptFiles, *, may_land: Callable[[str], bool], aside: str) -> FilesSnapshot:
     """Everything in the work tree that git does not ignore, except what may not land (X-9).
 
     `aside` is a folder for git folders that stand in the way.
     """
     _take(work)
     if not os.path.exists(work.index):  # we died during the checkout, so no agent was ever here
-        return Snapshot("", ())
+        return FilesSnapshot("", ())
     flattened = list(_add_all(work, aside))
     changes = _staged(work)
     links = [change.path for change in changes if change.is_new_gitlink]
@@ -105,7 +111,9 @@ def make_tree(work: WorkTree, *, may_land: Callable[[str], bool], aside: str) ->
     paths = tuple(change.path for change in changes)
     if refused := [path for path in paths if not may_land(path)]:
         raise DdxError(f"{refused[0]} may not land, and could not be put back")
-    return Snapshot(_write_tree(work) if paths else "", paths, put_back, tuple(flattened))
+    return FilesSnapshot(
+        _write_tree(work) if paths else "", paths, put_back, flattened=tuple(flattened)
+    )
 
 
 def commit_tree(repository: Repository, tree: str, parents: Sequence[str], message: str) -> str:
@@ -134,52 +142,24 @@ def message_for(title: str, bead_ids: Sequence[str], *, attempt: str, harness: s
     return "\n".join([subject, "", *trailers, ""])
 
 
-def changed_paths(repository: Repository, one: str, other: str) -> tuple[str, ...]:
-    """Every path that two commits or trees do not have alike, in git's order."""
-    return tuple(change.path for change in changes_between(repository, one, other))
-
-
-def changes_between(repository: Repository, one: str, other: str) -> list[Change]:
-    words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
-    found = run(repository.checkout, *words, one, other)
-    require(found, f"comparing {one} with {other}")
-    return list(_parse_changes(found))
-
-
-def diffstat(repository: Repository, one: str, other: str) -> str:
-    """How much changed and where, for a person; long lists end early."""
-    shape = ("--stat=100", "--stat-count=60", "--no-ext-diff", "--no-textconv", "--no-renames")
-    found = run(repository.checkout, "diff-tree", "-r", *shape, one, other)
-    require(found, f"comparing {one} with {other}")
-    return found.text.rstrip("\n")
-
-
-def is_ancestor(repository: Repository, older: str, newer: str) -> bool:
-    """Does the history of `newer` hold `older`?"""
-    asked = run(repository.checkout, "merge-base", "--is-ancestor", older, newer)
-    if asked.code not in (0, 1):
-        raise DdxError(f"comparing {older} with {newer} failed: {asked.complaint}")
-    return asked.code == 0
-
-
-def ignored_files(work: WorkTree) -> frozenset[str]:
+def ignored_files(work: AttemptFiles) -> frozenset[str]:
     """What .gitignore and its kin keep out, by the rules as they stand in the work tree now."""
     return _others(work, "--ignored")
 
 
-def new_files(work: WorkTree) -> frozenset[str]:
+def new_files(work: AttemptFiles) -> frozenset[str]:
     """What git does not know yet and would add."""
     return _others(work)
 
 
-def _others(work: WorkTree, *which: str) -> frozenset[str]:
+def _others(work: AttemptFiles, *which: str) -> frozenset[str]:
     _take(work)
     listed = _git(work, "ls-files", "-z", "--others", *which, "--exclude-standard")
     require(listed, f"listing the files of {work.folder}")
     return frozenset(paths_in(listed))
 
 
-def _git(work: WorkTree, *words: str, stdin: bytes = b"") -> Result:
+def _git(work: AttemptFiles, *words: str, stdin: bytes = b"") -> ProcessResult:
     return run(
         work.folder,
         *words,
@@ -194,7 +174,7 @@ def _git(work: WorkTree, *words: str, stdin: bytes = b"") -> Result:
     )
 
 
-def _take(work: WorkTree) -> None:
+def _take(work: AttemptFiles) -> None:
     """An agent may remove its workspace, or leave a link to somewhere else in its place."""
     if os.path.islink(work.folder) or not os.path.isdir(work.folder):
         raise NotFound(f"the workspace {work.folder} is gone: its agent removed or replaced it")
@@ -204,7 +184,7 @@ def _take(work: WorkTree) -> None:
         pass
 
 
-def _add_all(work: WorkTree, aside: str) -> Iterator[str]:
+def _add_all(work: AttemptFiles, aside: str) -> Iterator[str]:
     """Stage every file; yields the repositories that were flattened for it."""
     added = _add(work)
     if not added.ok:  # a repository without a commit cannot be added at all
@@ -222,26 +202,18 @@ def _add_all(work: WorkTree, aside: str) -> Iterator[str]:
         raise DdxError(f"what is in {work.folder} cannot be committed: {said}")
 
 
-def _add(work: WorkTree) -> Result:
+def _add(work: AttemptFiles) -> ProcessResult:
     return _git(work, "add", "--all", "--sparse", ".")
 
 
-def _staged(work: WorkTree) -> list[Change]:
+def _staged(work: AttemptFiles) -> list[FileChange]:
     words = ("diff-index", "--cached", "-z", "--raw", "--no-renames", "--no-abbrev")
     found = _git(work, *words, work.base)
     require(found, "git diff-index")
-    return list(_parse_changes(found))
+    return list(parse_changes(found))
 
 
-def _parse_changes(result: Result) -> Iterator[Change]:
-    """Each is `:old-mode new-mode old-id new-id letter`, NUL, path, NUL."""
-    fields = os.fsdecode(result.stdout).split("\0")
-    for head, path in zip(fields[0::2], fields[1::2], strict=False):
-        old_mode, new_mode, *_ = head.removeprefix(":").split(" ")
-        yield Change(path, old_mode, new_mode)
-
-
-def _flatten(work: WorkTree, paths: Sequence[str], aside: str) -> list[str]:
+def _flatten(work: AttemptFiles, paths: Sequence[str], aside: str) -> list[str]:
     """Nested repositories as plain files: as links their content would be lost."""
     _move_git_folders(work, paths, aside)
     forget = _git(
@@ -254,20 +226,20 @@ def _flatten(work: WorkTree, paths: Sequence[str], aside: str) -> list[str]:
     return [*paths, *deeper, *(_flatten(work, lost, aside) if lost else ())]
 
 
-def _move_git_folders(work: WorkTree, paths: Sequence[str], aside: str) -> None:
+def _move_git_folders(work: AttemptFiles, paths: Sequence[str], aside: str) -> None:
     os.makedirs(aside, exist_ok=True)
     for path in paths:
         place = os.path.join(aside, f"nested-git-{len(os.listdir(aside))}")
         shutil.move(os.path.join(work.folder, path, ".git"), place)
 
 
-def _declared_submodules(work: WorkTree) -> set[str]:
+def _declared_submodules(work: AttemptFiles) -> set[str]:
     """A link that .gitmodules names was meant as one."""
     asked = _git(work, "config", "-z", "--file", ".gitmodules", "--get-regexp", r"\.path$")
     return {entry.partition("\n")[2] for entry in os.fsdecode(asked.stdout).split("\0") if entry}
 
 
-def _put_back(work: WorkTree, paths: Sequence[str]) -> None:
+def _put_back(work: AttemptFiles, paths: Sequence[str]) -> None:
     """As in the base, in the index and on the disk: checks run on what would land (X-11)."""
     restore = ("restore", f"--source={work.base}", "--staged", "--worktree", "--no-overlay")
     done = _git(
@@ -291,7 +263,7 @@ def _make_readable(folder: str) -> None:
                     os.chmod(entry, stat.S_IMODE(mode) | wanted)
 
 
-def _write_tree(work: WorkTree) -> str:
+def _write_tree(work: AttemptFiles) -> str:
     written = _git(work, "write-tree")
     require(written, "git write-tree")
     return written.text.strip()
@@ -309,3 +281,69 @@ def _nobody() -> dict[str, str]:
 def _one_line(text: str) -> str:
     """Printable, and in one line: a title comes from anywhere."""
     return "".join(mark if mark.isprintable() else " " for mark in " ".join(text.split()))
+
+
+# -- the clone ---------------------------------------------------------------------------------
+
+
+def make_clone(repository: Repository, folder: str, *, base: str, branch: str, owner: str) -> None:
+    """Make `folder` a clone, detached at `base`; `ddx` in it acts on the project at `owner`.
+
+    It has the operator's tags, since versions are often made of them, and his branch at the base.
+    """
+    found = _settings_of(repository)
+    git_folder = os.path.join(folder, ".git")
+    for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
+        os.makedirs(os.path.join(git_folder, name))
+    objects = os.path.join(repository.common_folder, "objects")
+    _write(git_folder, "objects/info/alternates", f"{objects}\n")
+    _write(git_folder, "config", _config_text([*found, *_OWN_SETTINGS, _format_of(found)]))
+    _write(git_folder, "packed-refs", f"{base} {branch}\n{_tags_of(repository)}")
+    _write(git_folder, WORKSPACE_MARK, f"{owner}\n")
+    for name in ("shallow", "info/exclude", "info/attributes"):
+        original = os.path.join(repository.common_folder, name)
+        if os.path.exists(original):
+            shutil.copyfile(original, os.path.join(git_folder, name))
+    _write(git_folder, "HEAD", f"{base}\n")
+
+
+def _settings_of(repository: Repository) -> list[tuple[str, str]]:
+    """What the operator set for this repository and a clone elsewhere would not see."""
+    asked = run(repository.checkout, "config", "-z", "--get-regexp", _CARRIED_SETTINGS)
+    found = (entry.partition("\n") for entry in os.fsdecode(asked.stdout).split("\0") if entry)
+    return [(name, text if newline else "true") for name, newline, text in found]
+
+
+def _format_of(settings: list[tuple[str, str]]) -> tuple[str, str]:
+    has_extension = any(name.startswith("extensions.") for name, _ in settings)
+    return "core.repositoryformatversion", "1" if has_extension else "0"
+
+
+def _tags_of(repository: Repository) -> str:
+    form = "--format=%(objectname) %(refname)"
+    listed = run(repository.checkout, "for-each-ref", form, "refs/tags")
+    require(listed, "git for-each-ref")
+    return os.fsdecode(listed.stdout)
+
+
+def _config_text(settings: Iterable[tuple[str, str]]) -> str:
+    return "".join(
+        f"[{_section(name)}]\n\t{name.rpartition('.')[2]} = {_quoted(text)}\n"
+        for name, text in settings
+    )
+
+
+def _section(name: str) -> str:
+    section, _, rest = name.partition(".")
+    subsection = rest.rpartition(".")[0]
+    return f"{section} {_quoted(subsection)}" if subsection else section
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + escaped.replace("\n", "\\n").replace("\t", "\\t") + '"'
+
+
+def _write(git_folder: str, name: str, text: str) -> None:
+    with open(os.path.join(git_folder, name), "w", encoding="utf-8", errors="surrogateescape") as f:
+        f.write(text)

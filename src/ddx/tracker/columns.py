@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import sys
 
-from ddx.instants import sort_key
+from ddx.base import sort_key, value
 from ddx.tracker import criteria
-from ddx.tracker.codec import revision_of
-from ddx.tracker.model import (
+from ddx.tracker.row import (
     FINISHED,
     Row,
     blockers_of,
@@ -21,11 +20,11 @@ from ddx.tracker.model import (
     links_of,
     priority_of,
     rank_of,
+    revision_of,
     status_of,
     text_of,
     type_of,
 )
-from ddx.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def _cooling_until(row: Row) -> str:
 
 
 @value
-class Kept:
+class OldRows:
     """Rows `first` to `last` (not included) of the old file, unchanged."""
 
     first: int
@@ -116,7 +115,7 @@ class Kept:
 
 
 @value
-class Written:
+class NewRow:
     """A row that is new or changed, as it will stand in the file."""
 
     line: bytes
@@ -152,10 +151,10 @@ class Columns:
     def of(cls, entries: Iterable[tuple[Entry, int, int]], *, size: int = 0) -> Columns:
         """From entries with their places in a file of `size` bytes, in any order."""
         found = sorted(entries, key=lambda item: item[0][0])
-        names = (*CORE, *TEXTS)
-        facts: dict[str, Any] = {name: [] for name in names}
-        for place, name in enumerate(names):
-            facts[name] = [entry[place] for entry, _, _ in found]
+        facts: dict[str, Any] = {
+            name: [entry[place] for entry, _, _ in found]
+            for place, name in enumerate((*CORE, *TEXTS))
+        }
         facts["starts"] = [start for _, start, _ in found]
         facts["ends"] = [end for _, _, end in found]
         facts["contiguous"] = [*facts["starts"], size] == [0, *(end + 1 for end in facts["ends"])]
@@ -201,7 +200,7 @@ class Columns:
 
     def spliced(
         self, put: Mapping[str, tuple[Entry, bytes]], removed: frozenset[str] = frozenset()
-    ) -> tuple[list[Kept | Written], Columns]:
+    ) -> tuple[list[OldRows | NewRow], Columns]:
         """The next file as a list of pieces, and its columns, without looking at kept rows."""
         pieces = self._pieces(put, removed)
         facts: dict[str, Any] = {}
@@ -209,7 +208,7 @@ class Columns:
             column: list[Any] = []
             old = getattr(self, name)
             for piece, entry in pieces:
-                if isinstance(piece, Kept):
+                if isinstance(piece, OldRows):
                     column += old[piece.first : piece.last]
                 else:
                     column.append(entry[number])
@@ -220,29 +219,29 @@ class Columns:
 
     def _pieces(
         self, put: Mapping[str, tuple[Entry, bytes]], removed: frozenset[str]
-    ) -> list[tuple[Kept | Written, Entry]]:
+    ) -> list[tuple[OldRows | NewRow, Entry]]:
         from bisect import bisect_left
 
-        pieces: list[tuple[Kept | Written, Entry]] = []
+        pieces: list[tuple[OldRows | NewRow, Entry]] = []
         done = 0
         for bead_id in sorted({*put, *removed}):
             here = bisect_left(self.ids, bead_id, done)
             if here > done:
-                pieces.append((Kept(done, here), ()))
+                pieces.append((OldRows(done, here), ()))
             done = here + (here < len(self.ids) and self.ids[here] == bead_id)
             if bead_id in put:
                 entry, line = put[bead_id]
-                pieces.append((Written(line), entry))
+                pieces.append((NewRow(line), entry))
         if done < len(self.ids):
-            pieces.append((Kept(done, len(self.ids)), ()))
+            pieces.append((OldRows(done, len(self.ids)), ()))
         return pieces
 
-    def _places(self, pieces: list[Kept | Written]) -> tuple[list[int], list[int]]:
+    def _places(self, pieces: list[OldRows | NewRow]) -> tuple[list[int], list[int]]:
         starts: list[int] = []
         ends: list[int] = []
         position = 0
         for piece in pieces:
-            if isinstance(piece, Written):
+            if isinstance(piece, NewRow):
                 starts.append(position)
                 ends.append(position + len(piece.line))
             elif self.contiguous:

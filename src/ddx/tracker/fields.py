@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from ddx.errors import UsageError
-from ddx.fastjson import dumps, loads
-from ddx.text import listed, require_clean
-from ddx.tracker.model import (
-    BLOCKING_EDGES,
-    PRIORITIES,
-    TYPES,
-    Row,
-    blockers_of,
-    edge_type,
-    link_of,
-)
-from ddx.tracker.working import Working
+from ddx.base import UsageError, dumps, listed, loads, require_clean
+from ddx.tracker.changeset import WorkingCopy
+from ddx.tracker.row import BLOCKING_EDGES, PRIORITIES, TYPES, Row, blockers_of, edge_type, link_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +72,7 @@ def put_fields(row: Row, fields: Mapping[str, Any]) -> Row:
     return changed
 
 
-def with_parent(working: Working, row: Row, parent: str) -> Row:
+def with_parent(working: WorkingCopy, row: Row, parent: str) -> Row:
     """The row below another bead, or below none."""
     if not parent:
         return {name: found for name, found in row.items() if name != "parent"}
@@ -90,7 +80,7 @@ def with_parent(working: Working, row: Row, parent: str) -> Row:
     return {**row, "parent": parent}
 
 
-def with_dependency(working: Working, row: Row, wanted: str, *, by: str = "") -> Row:
+def with_dependency(working: WorkingCopy, row: Row, wanted: str, *, by: str = "") -> Row:
     """The row waiting for one more bead; twice is once."""
     working.require_possible_dependency(row["id"], wanted)
     if wanted in blockers_of(row):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ddx.errors import ChangedFirst, Refused
-from ddx.text import listed, require_clean, shown
-from ddx.tracker.events import event, with_event
+from ddx.base import ConcurrentChange, Refused, changed, listed, require_clean, shown, value
+from ddx.tracker.changeset import ChangeSet, WorkingCopy, event, with_event
 from ddx.tracker.fields import without_dependency
-from ddx.tracker.model import (
+from ddx.tracker.row import (
     BLOCKING_EDGES,
     CLAIM_KEYS,
     FINISHED,
@@ -23,12 +22,10 @@ from ddx.tracker.model import (
     type_of,
     typed,
 )
-from ddx.tracker.working import Changes, Working
-from ddx.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ddx.tracker.working import View
+    from ddx.tracker.changeset import TrackerView
 
 _ENDING_KEYS = ("closed_at", "close_reason", "closing_commit_sha", "session_id", "blocked-reason")
 _TRIAL_KEYS = ("retry-after", "attempts", "blocked-basis")
@@ -45,7 +42,7 @@ class Claimant:
 
 
 @value
-class Ending:
+class BeadClosure:
     """Why and by what a bead was closed."""
 
     reason: str = ""
@@ -55,13 +52,15 @@ class Ending:
     """What proved it, line by line, for the record of its closing."""
 
 
-def claim(view: View, bead_id: str, claimant: Claimant, *, claim_id: str, now: str) -> Changes:
+def claim(
+    view: TrackerView, bead_id: str, claimant: Claimant, *, claim_id: str, now: str
+) -> ChangeSet:
     """The bead is the claimant's, if nobody else was first (T-10)."""
-    working = Working(view, now=now)
+    working = WorkingCopy(view, now=now)
     row = working.row(bead_id)
     status = status_of(row)
     if status == "in_progress":
-        raise ChangedFirst(
+        raise ConcurrentChange(
             f"{bead_id} is held by {holder_of(row)}", hint="see what is free: ddx bead ready"
         )
     if status != "open":
@@ -84,9 +83,9 @@ def claim(view: View, bead_id: str, claimant: Claimant, *, claim_id: str, now: s
     return working.changes()
 
 
-def unclaim(view: View, bead_id: str, *, claim_id: str = "", now: str) -> Changes:
+def unclaim(view: TrackerView, bead_id: str, *, claim_id: str = "", now: str) -> ChangeSet:
     """Free again; a finished bead stays finished (T-24)."""
-    working = Working(view, now=now)
+    working = WorkingCopy(view, now=now)
     row = working.row(bead_id)
     require_claim(row, claim_id)
     if status_of(row) != "in_progress" and not any(key in row for key in CLAIM_KEYS):
@@ -101,32 +100,34 @@ def require_claim(row: Row, claim_id: str) -> None:
     """Who presents a claim must hold it still (T-21); a person presents none."""
     if claim_id and text_of(row, "claim-id") != claim_id:
         held = f"held by {holder_of(row)}" if text_of(row, "claim-id") else status_of(row)
-        raise ChangedFirst(
+        raise ConcurrentChange(
             f"{row['id']} is no longer yours: it is {held} now",
             hint=f"look again: ddx bead show {typed(row['id'])}",
         )
 
 
 def close(
-    view: View,
+    view: TrackerView,
     bead_id: str,
-    ending: Ending,
+    ending: BeadClosure,
     *,
     actor: str,
     now: str,
     claim_id: str = "",
     force: bool = False,
     cascade: bool = False,
-) -> Changes:
+) -> ChangeSet:
     """Closed with its evidence; its events leave the row (T-6)."""
-    working = Working(view, now=now)
+    working = WorkingCopy(view, now=now)
     row = working.row(bead_id)
     require_claim(row, claim_id)
     if status_of(row) == "closed":
         working.remarks.append(f"{bead_id} was closed already")
         return working.changes()
-    if not force:
-        _require_closable(working, bead_id)
+    if not force and (obstacle := not_closable(working, bead_id)):
+        raise Refused(
+            f"{bead_id} {obstacle}", hint="close those first, or say --force if you mean it"
+        )
     attached = dict([_closed(working, row, ending, actor=actor)])
     for above in working.ancestors(bead_id) if cascade else ():
         if working.status(above) in ("", *FINISHED) or not_closable(working, above):
@@ -134,13 +135,13 @@ def close(
         mother = working.row(above)
         if type_of(mother) != "epic":
             break
-        last = Ending(reason=f"its last open child {bead_id} was closed")
+        last = BeadClosure(reason=f"its last open child {bead_id} was closed")
         attached.update([_closed(working, mother, last, actor=actor)])
         working.remarks.append(f"{above} had no open child left and was closed too")
     return changed(working.changes(), attached=attached)
 
 
-def not_closable(working: Working, bead_id: str) -> str:
+def not_closable(working: WorkingCopy, bead_id: str) -> str:
     """Why a bead cannot be closed yet, in words; empty if it can."""
     children = [
         child
@@ -154,16 +155,8 @@ def not_closable(working: Working, bead_id: str) -> str:
     return f"waits for beads that are not closed: {listed(waiting)}" if waiting else ""
 
 
-def _require_closable(working: Working, bead_id: str) -> None:
-    obstacle = not_closable(working, bead_id)
-    if obstacle:
-        raise Refused(
-            f"{bead_id} {obstacle}", hint="close those first, or say --force if you mean it"
-        )
-
-
 def _closed(
-    working: Working, row: Row, ending: Ending, *, actor: str
+    working: WorkingCopy, row: Row, ending: BeadClosure, *, actor: str
 ) -> tuple[str, tuple[Row, ...]]:
     said = {
         "close_reason": require_clean(ending.reason, what="reason"),
@@ -183,17 +176,16 @@ def _closed(
     return row["id"], events
 
 
-def reopen(view: View, bead_id: str, *, reason: str, actor: str, now: str) -> Changes:
+def reopen(view: TrackerView, bead_id: str, *, reason: str, actor: str, now: str) -> ChangeSet:
     """Open again, with a clean slate and the reason on record."""
-    working = Working(view, now=now)
+    working = WorkingCopy(view, now=now)
     row = working.row_even_archived(bead_id)
     status = status_of(row)
     if status == "open":
         raise Refused(f"{bead_id} is open already")
     if status == "in_progress":
         raise Refused(
-            f"{bead_id} is held by {holder_of(row)}",
-            hint="its holder sets it free with --unclaim",
+            f"{bead_id} is held by {holder_of(row)}", hint="its holder sets it free with --unclaim"
         )
     if working.is_archived(bead_id):
         _require_place_for(working, row)
@@ -204,7 +196,7 @@ def reopen(view: View, bead_id: str, *, reason: str, actor: str, now: str) -> Ch
     return working.changes()
 
 
-def _require_place_for(working: Working, row: Row) -> None:
+def _require_place_for(working: WorkingCopy, row: Row) -> None:
     """What comes back from the archive must fit what was linked meanwhile (T-12)."""
     bead_id, parent = row["id"], link_of(row, "parent")
     if working.exists(parent):
@@ -213,9 +205,9 @@ def _require_place_for(working: Working, row: Row) -> None:
         working.require_possible_dependency(bead_id, wanted)
 
 
-def cancel(view: View, bead_id: str, *, reason: str, actor: str, now: str) -> Changes:
+def cancel(view: TrackerView, bead_id: str, *, reason: str, actor: str, now: str) -> ChangeSet:
     """Never to be done; whoever waits for it is named, because it stays blocked (D-14)."""
-    working = Working(view, now=now)
+    working = WorkingCopy(view, now=now)
     row = working.row(bead_id)
     if status_of(row) in FINISHED:
         raise Refused(f"{bead_id} is {status_of(row)} already")
@@ -235,9 +227,9 @@ def cancel(view: View, bead_id: str, *, reason: str, actor: str, now: str) -> Ch
     return working.changes()
 
 
-def block(view: View, bead_id: str, *, reason: str, actor: str, now: str) -> Changes:
+def block(view: TrackerView, bead_id: str, *, reason: str, actor: str, now: str) -> ChangeSet:
     """Held back by something the tracker does not know, which the reason names (T-4)."""
-    working = Working(view, now=now)
+    working = WorkingCopy(view, now=now)
     row = working.row(bead_id)
     if status_of(row) in FINISHED:
         raise Refused(
@@ -250,16 +242,25 @@ def block(view: View, bead_id: str, *, reason: str, actor: str, now: str) -> Cha
     return working.changes()
 
 
+def propose(view: TrackerView, bead_id: str, *, reason: str, actor: str, now: str) -> ChangeSet:
+    """For a person to look at before anybody works on it; a reason goes on record (I-3, I-10)."""
+    working = WorkingCopy(view, now=now)
+    row = {**working.row(bead_id), "status": "proposed"}
+    said = event("proposed", summary=reason, actor=actor, at=now)
+    working.put(with_event(row, said) if reason else row)
+    return working.changes()
+
+
 def supersede(
-    view: View, old: str, *, by: tuple[str, ...], reason: str, actor: str, now: str
-) -> Changes:
-    working = Working(view, now=now)
+    view: TrackerView, old: str, *, by: tuple[str, ...], reason: str, actor: str, now: str
+) -> ChangeSet:
+    working = WorkingCopy(view, now=now)
     supersede_in(working, old, by=by, reason=reason, actor=actor)
     return working.changes()
 
 
 def supersede_in(
-    working: Working, old: str, *, by: tuple[str, ...], reason: str, actor: str
+    working: WorkingCopy, old: str, *, by: tuple[str, ...], reason: str, actor: str
 ) -> None:
     """Both sides linked, dependents moved to the replacements, the old bead kept (S-22)."""
     row = working.row(old)
@@ -280,7 +281,7 @@ def supersede_in(
         _move_edges(working, waiting, old, by)
 
 
-def _replacements(working: Working, bead_id: str) -> set[str]:
+def _replacements(working: WorkingCopy, bead_id: str) -> set[str]:
     found: set[str] = set()
     unseen = [bead_id]
     while unseen:
@@ -291,7 +292,7 @@ def _replacements(working: Working, bead_id: str) -> set[str]:
     return found
 
 
-def _move_edges(working: Working, waiting: str, old: str, by: tuple[str, ...]) -> None:
+def _move_edges(working: WorkingCopy, waiting: str, old: str, by: tuple[str, ...]) -> None:
     row = working.row(waiting)
     if status_of(row) in FINISHED:
         return

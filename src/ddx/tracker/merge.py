@@ -21,17 +21,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from json import dumps
 
-from ddx.errors import NotFound, Refused
-from ddx.text import listed
-from ddx.tracker.model import CLAIM_KEYS, Row, edge_type, holder_of, link_of, status_of, text_of
-from ddx.values import value
+from ddx.base import NotFound, Refused, listed, value
+from ddx.tracker.row import CLAIM_KEYS, Row, edge_type, holder_of, link_of, status_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Literal, TypeAlias
 
-    Side: TypeAlias = Literal["ours", "theirs", "both"]
+    MergeSide: TypeAlias = Literal["ours", "theirs", "both"]
 
 CONFLICTS = "merge-conflicts"
 SETS = frozenset({"labels", "dependencies", "events", "refs", "verify", "comments", CONFLICTS})
@@ -60,7 +58,7 @@ _AFTER_ALL = datetime.max.replace(tzinfo=UTC)
 
 
 @value
-class Conflict:
+class FieldConflict:
     """Both sides changed a field: what stands there, and what waits; None where it was removed."""
 
     bead: str
@@ -70,7 +68,7 @@ class Conflict:
 
 
 @value
-class Renamed:
+class RenamedBead:
     """Two beads were made under one id: theirs has a new one."""
 
     old: str
@@ -78,12 +76,12 @@ class Renamed:
 
 
 @value
-class Merged:
+class MergeResult:
     """`conflicts` are new ones, each waiting for a person in its row's `merge-conflicts`."""
 
     rows: dict[str, Row]
-    conflicts: tuple[Conflict, ...]
-    renamed: tuple[Renamed, ...]
+    conflicts: tuple[FieldConflict, ...]
+    renamed: tuple[RenamedBead, ...]
 
 
 def merge_trackers(
@@ -92,19 +90,21 @@ def merge_trackers(
     theirs: Mapping[str, Row],
     *,
     new_id: Callable[[str], str],
-) -> Merged:
+) -> MergeResult:
     """One tracker with all that either side did since `base`, in the order of ids."""
     names = _new_names(base, ours, theirs, new_id)
     if names:
         theirs = {names.get(bead, bead): _renamed(row, names) for bead, row in theirs.items()}
     rows: dict[str, Row] = {}
-    conflicts: list[Conflict] = []
+    conflicts: list[FieldConflict] = []
     for bead in sorted(base.keys() | ours.keys() | theirs.keys()):
         row, unsettled = _merge_row(bead, base.get(bead), ours.get(bead), theirs.get(bead))
         if row is not None:
             rows[bead] = row
         conflicts += unsettled
-    return Merged(rows, tuple(conflicts), tuple(Renamed(old, new) for old, new in names.items()))
+    return MergeResult(
+        rows, tuple(conflicts), tuple(RenamedBead(old, new) for old, new in names.items())
+    )
 
 
 def resolve(row: Row, *, field: str, take: Literal["ours", "theirs"]) -> Row:
@@ -189,7 +189,7 @@ def _follow(found: Any, names: Mapping[str, str]) -> Any:
 # One bead
 
 
-def _changed_by(base: str, ours: str, theirs: str) -> Side:
+def _changed_by(base: str, ours: str, theirs: str) -> MergeSide:
     """Whose word counts: `both` only where both changed it and they differ."""
     if theirs in (ours, base):
         return "ours"
@@ -198,7 +198,7 @@ def _changed_by(base: str, ours: str, theirs: str) -> Side:
 
 def _merge_row(
     bead: str, base: Row | None, ours: Row | None, theirs: Row | None
-) -> tuple[Row | None, list[Conflict]]:
+) -> tuple[Row | None, list[FieldConflict]]:
     side = _changed_by(_content(base), _content(ours), _content(theirs))
     if side != "both":
         return (theirs if side == "theirs" else ours), []
@@ -207,10 +207,10 @@ def _merge_row(
     return _merge_fields(bead, base or {}, ours, theirs)
 
 
-def _merge_fields(bead: str, base: Row, ours: Row, theirs: Row) -> tuple[Row, list[Conflict]]:
+def _merge_fields(bead: str, base: Row, ours: Row, theirs: Row) -> tuple[Row, list[FieldConflict]]:
     merged, notes = _merge_standing(base, ours, theirs)
     merged |= _later_update(ours, theirs)
-    conflicts: list[Conflict] = []
+    conflicts: list[FieldConflict] = []
     waiting: list[Row] = []
     for key in sorted({*base, *ours, *theirs}.difference(STANDING_KEYS, ["updated_at"])):
         side = _changed_by(_field(base, key), _field(ours, key), _field(theirs, key))
@@ -222,7 +222,7 @@ def _merge_fields(bead: str, base: Row, ours: Row, theirs: Row) -> tuple[Row, li
             continue
         merged |= _only(theirs if side == "theirs" else ours, [key])
         if side == "both":
-            conflicts.append(Conflict(bead, key, ours.get(key), theirs.get(key)))
+            conflicts.append(FieldConflict(bead, key, ours.get(key), other=theirs.get(key)))
             waiting.append(_entry(key, base=base, theirs=theirs))
     at = text_of(merged, "updated_at")
     merged |= _with_more(merged, CONFLICTS, waiting)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from ddx.instants import LAST
-from ddx.tracker.columns import (
-    HAS_CRITERION,
-    IN_CONFLICT,
-    INELIGIBLE,
-    IS_VAGUE,
-    SUPERSEDED,
-)
-from ddx.tracker.model import FINISHED
-from ddx.values import value
+from ddx.base import LAST, changed, value
+from ddx.tracker.columns import HAS_CRITERION, IN_CONFLICT, INELIGIBLE, IS_VAGUE, SUPERSEDED
+from ddx.tracker.row import FINISHED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ddx.tracker.columns import Columns
+    from ddx.tracker.snapshot import Snapshot
 
+PENDING = ("state", "pending")
+"""Where landings that wait lie below `.ddx`."""
 BLOCKER_KINDS = (
     "merge-conflict",
     "status",
@@ -29,6 +25,7 @@ BLOCKER_KINDS = (
     "not-execution-eligible",
     "retry-cooldown",
     "pending-landing",
+    "document-missing",
     "document-uncommitted",
     "no-success-criteria",
 )
@@ -45,7 +42,7 @@ class Blocker:
 
 
 @value
-class Surroundings:
+class QueueContext:
     """What readiness depends on besides the tracker's own file."""
 
     now: str
@@ -61,7 +58,7 @@ def in_queue_order(columns: Columns, places: list[int]) -> list[int]:
     return sorted(places, key=columns.orders.__getitem__)
 
 
-def ready(columns: Columns, around: Surroundings) -> list[int]:
+def ready(columns: Columns, around: QueueContext) -> list[int]:
     """Open, every blocking dependency closed, no merge conflict; in queue order (T-16)."""
     marks, waits_for = columns.marks, columns.waits_for
     satisfied = columns.closed | {
@@ -77,14 +74,9 @@ def ready(columns: Columns, around: Surroundings) -> list[int]:
     return in_queue_order(columns, found)
 
 
-def ready_for_execution(columns: Columns, around: Surroundings) -> list[int]:
+def ready_for_execution(columns: Columns, around: QueueContext) -> list[int]:
     """What an agent may be handed now (T-16): the beads that no blocker holds."""
-    marks, retry_after, types, ids = (
-        columns.marks,
-        columns.retry_after,
-        columns.types,
-        columns.ids,
-    )
+    marks, retry_after, types, ids = columns.marks, columns.retry_after, columns.types, columns.ids
     proven = 0 if around.has_default_checks else HAS_CRITERION
     return [
         n
@@ -96,101 +88,110 @@ def ready_for_execution(columns: Columns, around: Surroundings) -> list[int]:
     ]
 
 
-def blocker(columns: Columns, n: int, around: Surroundings) -> Blocker | None:
+def blocker(columns: Columns, n: int, around: QueueContext) -> Blocker | None:
     """The weightiest thing that keeps a bead from execution; None: it is ready."""
-    for check in _CHECKS:
-        found = check(columns, n, around)
-        if found is not None:
-            return found
-    return None
+    return next(_found_blockers(columns, n, around), None)
 
 
-def blockers(columns: Columns, n: int, around: Surroundings) -> tuple[Blocker, ...]:
+def blockers(columns: Columns, n: int, around: QueueContext) -> tuple[Blocker, ...]:
     """Everything that keeps a bead from execution, the weightiest first."""
-    found = (check(columns, n, around) for check in _CHECKS)
-    return tuple(item for item in found if item is not None)
+    return tuple(_found_blockers(columns, n, around))
 
 
 def unfinished(columns: Columns) -> list[int]:
     return [n for n, status in enumerate(columns.statuses) if status not in FINISHED]
 
 
-def _in_conflict(columns: Columns, n: int, around: Surroundings) -> Blocker | None:
-    if columns.marks[n] & IN_CONFLICT:
-        return Blocker("merge-conflict", reason="two sides of a merge changed it")
-    return None
-
-
-def _not_open(columns: Columns, n: int, around: Surroundings) -> Blocker | None:
-    status = columns.statuses[n]
-    if status == "open":
-        return None
+def _found_blockers(columns: Columns, n: int, around: QueueContext) -> Iterator[Blocker]:
+    """In the order of BLOCKER_KINDS."""
+    bead_id, status, marks = columns.ids[n], columns.statuses[n], columns.marks[n]
+    if marks & IN_CONFLICT:
+        yield Blocker("merge-conflict", reason="two sides of a merge changed it")
     if status == "in_progress":
-        return Blocker("claimed", reason=f"claimed by {columns.owners[n] or 'someone'}")
-    return Blocker("status", reason=f"status is {status}")
+        yield Blocker("claimed", reason=f"claimed by {columns.owners[n] or 'someone'}")
+    elif status != "open":
+        yield Blocker("status", reason=f"status is {status}")
+    if marks & SUPERSEDED:
+        yield Blocker("superseded", reason="another bead replaces it")
+    if open_ids := _waits_for(columns, n, around):
+        yield Blocker("dependency", ids=open_ids, reason="waits for beads not closed")
+    if columns.types[n] == "epic" and bead_id in columns.children:
+        yield Blocker("epic-only", reason="an epic is done through its children")
+    if marks & INELIGIBLE:
+        yield Blocker("not-execution-eligible", reason="not for agents to execute")
+    if (until := columns.retry_after[n]) > around.now:
+        shown = "" if until == LAST else f"{until.rstrip('0').rstrip('.')}Z"
+        yield Blocker("retry-cooldown", reason="cooling down", next_eligible_at=shown)
+    if bead_id in around.held:
+        yield around.held[bead_id]
+    if marks & IS_VAGUE:
+        yield Blocker("no-success-criteria", reason="an acceptance line is vague")
+    elif not marks & HAS_CRITERION and not around.has_default_checks:
+        yield Blocker("no-success-criteria", reason="no command or state proves it done")
 
 
-def _superseded(columns: Columns, n: int, around: Surroundings) -> Blocker | None:
-    if columns.marks[n] & SUPERSEDED:
-        return Blocker("superseded", reason="another bead replaces it")
-    return None
-
-
-def _waiting(columns: Columns, n: int, around: Surroundings) -> Blocker | None:
+def _waits_for(columns: Columns, n: int, around: QueueContext) -> tuple[str, ...]:
     closed, missing = columns.closed, columns.missing
-    open_ids = tuple(
+    return tuple(
         bead_id
         for bead_id in columns.waits_for[n]
         if bead_id not in closed
         and not (bead_id in missing and around.archived(bead_id) == "closed")
     )
-    if open_ids:
-        return Blocker("dependency", ids=open_ids, reason="waits for beads not closed")
-    return None
 
 
-def _epic_only(columns: Columns, n: int, around: Surroundings) -> Blocker | None:
-    if columns.types[n] == "epic" and columns.ids[n] in columns.children:
-        return Blocker("epic-only", reason="an epic is done through its children")
-    return None
+class WorkQueue:
+    """The queue at one instant, by ids: one snapshot, and all that readiness depends on besides."""
 
+    def __init__(self, view: Snapshot, around: QueueContext) -> None:
+        self.view = view
+        self.around = around
 
-def _ineligible(columns: Columns, n: int, around: Surroundings) -> Blocker | None:
-    if columns.marks[n] & INELIGIBLE:
-        return Blocker("not-execution-eligible", reason="not for agents to execute")
-    return None
+    def holding(self, held: Mapping[str, Blocker]) -> WorkQueue:
+        """The same queue with more beads held back; who was held before stays so."""
+        return WorkQueue(self.view, changed(self.around, held={**held, **self.held}))
 
+    @property
+    def held(self) -> Mapping[str, Blocker]:
+        """Beads that the outside holds back, such as those whose work waits to be landed."""
+        return self.around.held
 
-def _cooling(columns: Columns, n: int, around: Surroundings) -> Blocker | None:
-    until = columns.retry_after[n]
-    if until > around.now:
-        shown = "" if until == LAST else f"{until.rstrip('0').rstrip('.')}Z"
-        return Blocker("retry-cooldown", reason="cooling down", next_eligible_at=shown)
-    return None
+    def ready(self) -> list[str]:
+        """Open, every dependency closed, no merge conflict; in queue order."""
+        return self._ids(ready(self.view.columns, self.around))
 
+    def ready_for_execution(self) -> list[str]:
+        """What an agent may be handed now, in queue order."""
+        return self._ids(ready_for_execution(self.view.columns, self.around))
 
-def _held(columns: Columns, n: int, around: Surroundings) -> Blocker | None:
-    return around.held.get(columns.ids[n])
+    def cooling(self) -> list[str]:
+        """Open beads that only have to rest, the first to wake first."""
+        columns = self.view.columns
+        found = [
+            n
+            for n, until in enumerate(columns.retry_after)
+            if until > self.around.now and columns.statuses[n] == "open"
+        ]
+        return self._ids(sorted(found, key=columns.retry_after.__getitem__))
 
+    def blocker(self, bead_id: str) -> Blocker | None:
+        """The weightiest thing that keeps a bead from execution; None: it is ready."""
+        return blocker(self.view.columns, self.view.columns.place[bead_id], self.around)
 
-def _without_criteria(columns: Columns, n: int, around: Surroundings) -> Blocker | None:
-    marks = columns.marks[n]
-    if marks & IS_VAGUE:
-        return Blocker("no-success-criteria", reason="an acceptance line is vague")
-    if not marks & HAS_CRITERION and not around.has_default_checks:
-        return Blocker("no-success-criteria", reason="no command or state proves it done")
-    return None
+    def blockers(self, bead_id: str) -> tuple[Blocker, ...]:
+        """Everything that keeps a bead from execution, the weightiest first."""
+        return blockers(self.view.columns, self.view.columns.place[bead_id], self.around)
 
+    def blocker_kinds(self) -> dict[str, int]:
+        """How many unfinished beads each kind of blocker holds back, the weightiest of each."""
+        columns = self.view.columns
+        kinds: dict[str, int] = {}
+        executable = ready_for_execution(columns, self.around)
+        for n in {*unfinished(columns)}.difference(executable):
+            held = blocker(columns, n, self.around)
+            if held is not None:
+                kinds[held.kind] = kinds.get(held.kind, 0) + 1
+        return kinds
 
-_CHECKS = (
-    _in_conflict,
-    _not_open,
-    _superseded,
-    _waiting,
-    _epic_only,
-    _ineligible,
-    _cooling,
-    _held,
-    _without_criteria,
-)
-"""In the order of BLOCKER_KINDS."""
+    def _ids(self, places: Iterable[int]) -> list[str]:
+        return [self.view.columns.ids[n] for n in places]

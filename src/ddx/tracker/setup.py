@@ -1,19 +1,59 @@
-"""A tracker in a repository: its folder, what git ignores of it, and how git merges it (T-14)."""
+"""What a project has besides its beads: hooks with a say on them (T-15), git's part, commits."""
 
 from __future__ import annotations
 
 import os
 
-from ddx import git
-from ddx.errors import DdxError
-from ddx.files import add_lines, replace
+from ddx.base import DdxError, Refused, add_lines, replace, run
+from ddx.git import commands as git
+from ddx.tracker.row import encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ddx.project import Project
-    from ddx.tracker.store import Tracker
+    from ddx.tracker.row import Row
+    from ddx.tracker.tracker import Tracker
+
+TIME_LIMIT_S = 5.0
+_ACCEPTED, _WARNED = 0, 2
+
+
+class Hooks:
+    """`.ddx/hooks/validate-bead-{create,update}`: 0 accepts, 1 rejects, 2 warns."""
+
+    def __init__(
+        self, project: Project, *, tell: Callable[[str], None], time_limit_s: float = TIME_LIMIT_S
+    ) -> None:
+        self._project = project
+        self._tell = tell
+        self._time_limit_s = time_limit_s
+
+    def approve(self, old: Row | None, new: Row) -> None:
+        """Return if the bead may be written as it is."""
+        name = f"validate-bead-{'create' if old is None else 'update'}"
+        path = self._project.ddx("hooks", name)
+        if not os.path.exists(path):
+            return
+        self._project.require_trust(to_run=f".ddx/hooks/{name}")
+        if not os.access(path, os.X_OK):
+            raise Refused(f"{path} cannot be executed, so no bead can pass it")
+        done = run(
+            [path],
+            cwd=self._project.root,
+            env={"DDX_PROJECT_ROOT": self._project.root},
+            timeout_s=self._time_limit_s,
+            stdin=encode(new) + b"\n",
+        )
+        if done.timed_out:
+            raise Refused(f"{name} took longer than {self._time_limit_s:g} s; nothing was written")
+        if done.code == _WARNED:
+            self._tell(f"{name} warns about {new['id']}: {done.complaint}")
+        elif done.code != _ACCEPTED:
+            said = done.complaint or f"exit {done.code}"
+            raise Refused(f"{name} rejects {new['id']}: {said}")
+
 
 DRIVER = "merge.ddx-beads"
 _IGNORED = "# What ddx keeps for itself; the tracker's own files are for git.\n" + "".join(
@@ -71,3 +111,27 @@ def driver_command(launcher: str) -> str:
         '[ $code -eq 0 ] || [ $code -eq 1 -a -n "$said" ] && exit $code; fi; '
         "git merge-file --diff3 -L ours -L base -L theirs %A %O %B"
     )
+
+
+TRACKED = (
+    ".ddx/.gitattributes",
+    ".ddx/.gitignore",
+    ".ddx/attachments",
+    ".ddx/beads-archive.jsonl",
+    ".ddx/beads.jsonl",
+    ".ddx/floors.jsonl",
+    ".ddx/reviews.jsonl",
+)
+
+
+def commit_tracker(project: Project, *, message: str) -> str:
+    """The new commit's id; empty if nothing of the tracker has changed."""
+    if not git.common_folder(project.root):
+        raise DdxError(f"{project.root} is not a git repository, so there is nothing to commit to")
+    if git.is_unmerged(project.root, ".ddx/beads.jsonl"):
+        raise DdxError(
+            "a merge of the tracker is not finished",
+            hint="settle it with ddx bead resolve, then finish the merge with git",
+        )
+    changed = git.changed_paths(project.root, TRACKED)
+    return git.commit_only(project.root, changed, message=message) if changed else ""

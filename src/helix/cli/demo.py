@@ -6,13 +6,10 @@ import os
 import sys
 from shlex import join, quote
 
-from ddx import environment, process
-from ddx.clock import SYSTEM_CLOCK
-from ddx.console.screen import bold, dim, say
-from ddx.console.spec import Command, Flag
-from ddx.errors import DdxError
-from ddx.fastjson import loads, to_bytes
-from ddx.git import run as git
+from ddx.base import Clock, DdxError, loads, to_bytes
+from ddx.base import run as run_program
+from ddx.console import Command, Flag, bold, dim, say
+from ddx.git import Repository, create_repository
 from helix.cli.demo_agent import AGENT, BUILDS
 
 REQUEST = "change FEAT-001: a bell costs 4.50"
@@ -24,18 +21,15 @@ _PATIENCE_S, _PAUSE_S = 20.0, 0.05
 _WITHOUT_WAITS = {"HELIX_TRUST": "1", "HELIX_BACKOFF_SLEEP": "0"}  # we wrote all that is in it
 
 
-class Sample:
+class DemoRepository:
     """A repository made for the demo, and the commands in it."""
 
     def __init__(self, folder: str, stage: str) -> None:
         self.folder = folder
         self.stage = stage
-        self._env = environment.for_children(_WITHOUT_WAITS)
 
     def set_up(self) -> None:
-        self._git("init", "--quiet", "--initial-branch=main")
-        self._git("config", "user.name", "Demo")
-        self._git("config", "user.email", "demo@example.invalid")
+        create_repository(self.folder, name="Demo", email="demo@example.invalid")
         agent = os.path.join(self.stage, "agent")
         self.write(agent, AGENT)
         os.chmod(agent, 0o755)  # noqa: S103
@@ -51,48 +45,48 @@ class Sample:
 
     def commit(self, message: str) -> None:
         """All that is there: agents build on commits."""
-        self._git("add", "--all")
-        self._git("commit", "--quiet", "-m", message)
+        Repository(self.folder).commit_all(message)
         say(dim(f"  (git commit: {message})"))
 
-    def run(self, *words: str) -> process.Result:
-        return process.run(self._argv(words), cwd=self.folder, env=self._env, timeout_s=_TIMEOUT_S)
+    def run(self, *words: str) -> tuple[int, str]:
+        """A command that nobody watches: its exit code, and what it answers."""
+        code, answer, _ = self._carry_out(words)
+        return code, answer
 
     def show(self, *words: str) -> str:
         """Run a command in front of the viewer: what it told, then its answer."""
         _typed(words)
-        done = self.run(*words)
-        for line in (done.stderr + done.stdout).decode("utf-8", "replace").splitlines():
+        code, answer, told = self._carry_out(words)
+        for line in (told + answer).splitlines():
             say(f"  {line}")
-        _require(done.code, 0)
-        return done.text.strip()
+        _require(code, 0)
+        return answer.strip()
 
     def show_live(self, *words: str, code: int = 0) -> None:
         """The same for a command that takes its time: line by line, as they come."""
         _typed(words)
-        lines = Lines(shorten=f"{self.folder}/")
-        done = process.run_streamed(
+        ended, _, _ = self._carry_out(words, LineWriter(shorten=f"{self.folder}/"))
+        _require(ended, code)
+
+    def _carry_out(
+        self, words: tuple[str, ...], output: LineWriter | None = None
+    ) -> tuple[int, str, str]:
+        """The exit code, the answer, and what was told besides."""
+        done = run_program(
             self._argv(words),
             cwd=self.folder,
-            env=self._env,
+            env=_WITHOUT_WAITS,
             timeout_s=_TIMEOUT_S,
-            stdout=lines,
-            stderr=lines,
-            clock=SYSTEM_CLOCK,
+            output=output,
         )
-        _require(done.code, code)
+        return done.code, done.text, done.stderr.decode("utf-8", "replace")
 
     def _argv(self, words: tuple[str, ...]) -> list[str]:
         program = os.path.join(_PACKAGES, words[0], "__main__.py")
         return [sys.executable, "-I", "-S", program, *words[1:]]
 
-    def _git(self, *words: str) -> None:
-        done = git(self.folder, *words)
-        if not done.ok:
-            raise DdxError(f"git {words[0]} failed in {self.folder}: {done.complaint}")
 
-
-class Lines:
+class LineWriter:
     """Whole lines of a stream, said as soon as they are there."""
 
     def __init__(self, *, shorten: str) -> None:
@@ -106,7 +100,12 @@ class Lines:
         sys.stdout.flush()
 
 
+@Command.of(
+    example="helix demo",
+    flags=(Flag("--folder", "an empty folder for the sample; none: a temporary one"),),
+)
 def run(*, folder: str | None) -> int:
+    """Make a sample repository and show what HELIX does, live."""
     from tempfile import mkdtemp
 
     place = (
@@ -115,7 +114,9 @@ def run(*, folder: str | None) -> int:
     os.makedirs(place, exist_ok=True)
     if os.listdir(place):
         raise DdxError(f"{place} is not empty, and the demo makes a repository in it")
-    sample = Sample(place, os.path.join(place, ".git", "demo"))  # unseen, and gone with the sample
+    sample = DemoRepository(
+        place, os.path.join(place, ".git", "demo")
+    )  # unseen, and gone with the sample
     sample.set_up()
     say(f"A sample repository in {place}")
     say(dim("The agent here is a shell script and no model: nothing is sent anywhere, and the"))
@@ -130,7 +131,7 @@ def run(*, folder: str | None) -> int:
     return 0
 
 
-def _write_down(sample: Sample) -> None:
+def _write_down(sample: DemoRepository) -> None:
     _headline("Write down what is wanted; each document knows what it follows from")
     sample.show("ddx", "doc", "new", "prd", "A shop for bicycles")
     sample.show("ddx", "doc", "new", "feat", "Prices", "--depends-on", "prd")
@@ -138,16 +139,16 @@ def _write_down(sample: Sample) -> None:
     sample.commit("documents and settings")
 
 
-def _ask(sample: Sample) -> dict[str, str]:
+def _ask(sample: DemoRepository) -> dict[str, str]:
     """The beads of the request, by the part of it that each one is."""
     _headline("Then say in one sentence what shall change; what follows from it is filed")
     sample.show("helix", "input", REQUEST)
     say(dim("  (no agent was asked for that; the same sentence once more files nothing)"))
-    (asked,) = loads(sample.run("helix", "input", REQUEST, "--json").text)["requests"]
+    (asked,) = loads(sample.run("helix", "input", REQUEST, "--json")[1])["requests"]
     return {bead["part"]: bead["id"] for bead in asked["beads"]}
 
 
-def _file(sample: Sample, *, after: str) -> dict[str, str]:
+def _file(sample: DemoRepository, *, after: str) -> dict[str, str]:
     _headline("File other work by hand; say what waits for what, and what proves it")
     new = ("ddx", "bead", "create")
     epic = sample.show(*new, "Sell things online", "--type", "epic")
@@ -162,7 +163,7 @@ def _file(sample: Sample, *, after: str) -> dict[str, str]:
     }
 
 
-def _brief(sample: Sample, beads: dict[str, str]) -> None:
+def _brief(sample: DemoRepository, beads: dict[str, str]) -> None:
     """What the apprentice will do for each bead."""
     for name, script in BUILDS.items():
         sample.write(os.path.join(sample.stage, f"build-{beads[name]}"), script)
@@ -170,14 +171,14 @@ def _brief(sample: Sample, beads: dict[str, str]) -> None:
     sample.show("ddx", "bead", "ready", "--execution")
 
 
-def _race(sample: Sample, bead_id: str) -> None:
+def _race(sample: DemoRepository, bead_id: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     _headline(f"{CLAIMANTS} agents reach for the same bead; one gets it")
     words = ("ddx", "bead", "update", bead_id, "--claim", "--owner")
     agents = [f"agent-{number}" for number in range(1, CLAIMANTS + 1)]
     with ThreadPoolExecutor(CLAIMANTS) as pool:
-        codes = [done.code for done in pool.map(lambda agent: sample.run(*words, agent), agents)]
+        codes = [code for code, _ in pool.map(lambda agent: sample.run(*words, agent), agents)]
     _typed(words[:-1], note=f"   ({CLAIMANTS} at once)")
     say(f"  exit codes: {' '.join(map(str, codes))}")
     if sorted(codes) != [0, *[LOST] * (CLAIMANTS - 1)]:
@@ -185,7 +186,7 @@ def _race(sample: Sample, bead_id: str) -> None:
     sample.run("ddx", "bead", "update", bead_id, "--unclaim")
 
 
-def _first_night(sample: Sample, beads: dict[str, str]) -> None:
+def _first_night(sample: DemoRepository, beads: dict[str, str]) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     _headline("Now let it run, and change your mind meanwhile in a second terminal")
@@ -211,18 +212,18 @@ def _first_night(sample: Sample, beads: dict[str, str]) -> None:
             say(f"  {line}")
 
 
-def _change_of_mind(sample: Sample, bead_id: str) -> None:
+def _change_of_mind(sample: DemoRepository, bead_id: str) -> None:
     """While an agent is at it: what it builds is no longer what is wanted."""
     left_s = _PATIENCE_S
     while not os.path.exists(os.path.join(sample.stage, "at-work")) and left_s > 0:
-        SYSTEM_CLOCK.sleep(_PAUSE_S)
+        Clock().sleep(_PAUSE_S)
         left_s -= _PAUSE_S
     say(dim(f"  (second terminal) $ ddx bead update {bead_id} --spec-id FEAT-001"))
     sample.run("ddx", "bead", "update", bead_id, "--spec-id", "FEAT-001")
     sample.write(os.path.join(sample.stage, "go-on"), "")
 
 
-def _next_morning(sample: Sample, beads: dict[str, str]) -> None:
+def _next_morning(sample: DemoRepository, beads: dict[str, str]) -> None:
     _headline("You settle what was open; the next run goes on from there")
     sample.show("ddx", "bead", "update", beads["hours"], "--verify", "test -s opening.md")
     sample.show_live("helix", "run", "--summary")
@@ -230,7 +231,7 @@ def _next_morning(sample: Sample, beads: dict[str, str]) -> None:
     sample.show("helix", "status")
     sample.show("helix", "cost", "--by", "bead")
     say(dim("$ "), bold("git log --oneline"))
-    for line in git(sample.folder, "log", "--oneline").text.splitlines():
+    for line in Repository(sample.folder).log_lines():
         say(f"  {line}")
     sample.show("helix", "trace", "FEAT-001")
     _headline("What this repository has taught; checks give the credit, not the agent")
@@ -251,7 +252,7 @@ def _program() -> str:
     """What a person must type here to start helix."""
     from shutil import which
 
-    from helix.installing.launchers import launcher_of
+    from helix.install import launcher_of
 
     return "helix" if which("helix") else quote(launcher_of("helix"))
 
@@ -268,12 +269,3 @@ def _require(code: int | None, wanted: int) -> None:
 def _headline(text: str) -> None:
     say()
     say(bold(text))
-
-
-COMMAND = Command(
-    "demo",
-    "Make a sample repository and show what HELIX does, live.",
-    run,
-    "helix demo",
-    flags=(Flag("--folder", "an empty folder for the sample; none: a temporary one"),),
-)

@@ -3,68 +3,67 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from functools import partial
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.console.spec import JSON, Argument, Command, Flag
-from ddx.errors import DdxError, UsageError
-from ddx.text import cut, shown_on_one_line
-from ddx.values import changed, value
-from helix.cli.control import tell
-from helix.policy.model import Autonomy
+from ddx.base import Clock, DdxError, UsageError, cut, listed, shown, value
+from ddx.console import JSON, Argument, Command, Flag, bold, dim, has_person, notice, say, table
+from helix.project import Autonomy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeAlias
 
-    from ddx.project import Project
-    from helix.actions.advising import Advice
-    from helix.actions.requests import Filed, Place
-    from helix.cli.input_batch import Asked
-    from helix.policy.intake import Case, Settled
-    from helix.policy.questions import Question
-    from helix.policy.request import Wish
+    from helix.cli.input_batch import BatchRequest
+    from helix.intake import (
+        Advice,
+        IntakeOptions,
+        IntakeOutcome,
+        ParsedRequest,
+        Question,
+        RequestPart,
+        Statement,
+        TakenRequest,
+    )
 
 FAILED, PERSON = 1, 4
 _LONGEST_SHOWN = 60
-_MOST_LOOKS = 10
-"""At the repository, while other terminals file requests at the same time."""
+tell = partial(notice, "helix")
 
 
 @value
-class Orders:
-    """How requests are taken in."""
+class RefusedRequest:
+    """One of several requests for which nothing was filed, and why."""
 
-    autonomy: str | None
-    dry_run: bool
-    yes: bool
-    assist: bool
-    ask: Callable[[Question], bool] | None
-    """None: nobody is there to answer."""
-    answers: Mapping[str, bool]
-    is_batch: bool
+    wish: ParsedRequest
+    autonomy: Autonomy
+    error: str
+    hint: str
 
 
-@value
-class Taken:
-    """What became of one request; with an error, nothing was filed for it."""
-
-    wish: Wish
-    level: Autonomy
-    case: Case | None = None
-    settled: Settled | None = None
-    filed: Filed | None = None
-    remarks: tuple[str, ...] = ()
-    error: str = ""
-    hint: str = ""
-
-    @property
-    def exit_code(self) -> int:
-        if self.error or self.settled is None:
-            return FAILED
-        return self.settled.exit_code
+if TYPE_CHECKING:
+    InputResult: TypeAlias = IntakeOutcome | RefusedRequest
 
 
+@Command.of(
+    example='helix input "change US-001 acceptance criteria" --autonomy high',
+    arguments=(Argument("request", "what is wanted, in a sentence", many=True, required=False),),
+    flags=(
+        Flag(
+            "--autonomy",
+            "how often you are asked; without it as in .helix/slider-config.yaml",
+            "choice",
+            choices=tuple(map(str, Autonomy)),
+        ),
+        Flag("--dry-run", "show what would be filed, and write nothing", "switch"),
+        Flag("--yes", "answer every question with its default", "switch"),
+        Flag("--answer", "answer a question: ID=yes or ID=no", many=True),
+        Flag("--assist", "have the configured agent propose better words", "switch"),
+        Flag("--batch", "a file of requests: one a line, or a YAML list"),
+        JSON,
+    ),
+    schema="helix-input",
+)
 def run(
     *,
     request: tuple[str, ...],
@@ -76,26 +75,33 @@ def run(
     answer: tuple[str, ...],
     json: bool,
 ) -> int:
-    from helix.cli.input_dialogue import Dialogue, has_person
-    from helix.cli.input_text import as_row, show
+    """Turn a sentence into beads: for the documents that it touches, for tests and for code."""
+    from helix.intake import IntakeOptions
 
     answers = _answers(answer)
     if batch is not None and answers:
         raise UsageError("--answer is for one request, and --batch brings several")
-    asked = _asked(request, batch)
-    wishes = [_wish(it) for it in asked]
-    person = Dialogue().ask if not json and has_person() else None
-    orders = Orders(autonomy, dry_run, yes, assist, person, answers, batch is not None)
-    taken = _take_all(wishes, asked, orders)
-    code = _exit_code(taken)
+    requests = _requests(request, batch)
+    options = IntakeOptions(
+        answers,
+        _dialogue() if not json and has_person() else None,
+        _advise if assist else None,
+        by_default=yes,
+        dry_run=dry_run,
+    )
+    results = _take_all(requests, options, autonomy=autonomy)
+    code = max(map(_exit_code, results), key=(0, PERSON, FAILED).index)
     if json:
-        from ddx.console.screen import answer as print_json
+        from ddx.console import answer as print_json
 
-        rows = [as_row(it) for it in taken]
+        rows = [_as_row(it) for it in results]
         print_json({"dry_run": dry_run, "exit_code": code, "requests": rows})
     else:
-        show(taken, dry_run=dry_run)
+        _show(results, dry_run=dry_run)
     return 0 if dry_run and code == PERSON else code
+
+
+# -- what was typed --------------------------------------------------------------------------
 
 
 def _answers(given: Sequence[str]) -> dict[str, bool]:
@@ -110,157 +116,274 @@ def _answers(given: Sequence[str]) -> dict[str, bool]:
     return found
 
 
-def _asked(requests: tuple[str, ...], batch: str | None) -> list[Asked]:
-    from helix.cli.input_batch import Asked, read_batch
+def _requests(texts: tuple[str, ...], batch: str | None) -> list[BatchRequest]:
+    """Each of them can be understood; what is wrong with one of many is told with its place."""
+    from helix.cli.input_batch import BatchRequest, read_batch
+    from helix.intake import parse_request
 
-    if len(requests) > 1:
-        first, second = (cut(shown_on_one_line(text), _LONGEST_SHOWN) for text in requests[:2])
+    if len(texts) > 1:
+        first, second = (cut(shown(text, one_line=True), _LONGEST_SHOWN) for text in texts[:2])
         raise UsageError(
             f"a request is one text, but after {first!r} comes {second!r}",
             hint='put it in quotes: helix input "add a price list"; several: --batch FILE',
         )
-    if bool(requests) == (batch is not None):
-        what = "a request or --batch, not both" if requests else "one request or --batch FILE"
+    if bool(texts) == (batch is not None):
+        what = "a request or --batch, not both" if texts else "one request or --batch FILE"
         raise UsageError(f"give {what}", hint='for example: helix input "add a price list"')
-    return [Asked(requests[0], "")] if requests else read_batch(str(batch))
+    requests = [BatchRequest(texts[0], "")] if texts else read_batch(str(batch))
+    for it in requests:
+        try:
+            parse_request(it.text)
+        except UsageError as problem:
+            where = f"{it.where}: " if it.where else ""
+            raise UsageError(f"{where}{problem.message}", hint=problem.hint) from None
+    return requests
 
 
-def _wish(asked: Asked) -> Wish:
-    """What is wrong with one of many is told with its place (C-3)."""
-    from helix.policy.request import parse_request
-
-    try:
-        return parse_request(asked.text)
-    except UsageError as problem:
-        where = f"{asked.where}: " if asked.where else ""
-        raise UsageError(f"{where}{problem.message}", hint=problem.hint) from None
-
-
-def _take_all(wishes: Sequence[Wish], asked: Sequence[Asked], orders: Orders) -> list[Taken]:
-    """One after the other; what one of them files, the next one sees."""
-    places = [_open(changed(orders, autonomy=it.autonomy or orders.autonomy)) for it in asked]
-    return [_take(place, wish, orders) for place, wish in zip(places, wishes, strict=True)]
-
-
-def _open(orders: Orders) -> Place:
-    """The project as it stands; a rehearsal leaves not even a cache behind."""
-    from ddx.environment import refuse_inside_an_attempt
+def _take_all(
+    requests: Sequence[BatchRequest], options: IntakeOptions, *, autonomy: str | None
+) -> list[InputResult]:
+    """One after the other; what one of them files, the next one sees, and a refusal stops none."""
     from ddx.project import find_project
-    from ddx.settings import read_settings
-    from ddx.tracker.hooks import approval
-    from ddx.tracker.store import Tracker
-    from helix.actions.requests import Place
-    from helix.slider import read_slider
+    from helix.intake import open_intake, parse_request, take_in
 
-    project: Project = find_project(os.getcwd())
-    refuse_inside_an_attempt(project, what="filing work")
-    if orders.dry_run:
-        from helix.supervisor.rehearsal import Untouched
+    project = find_project(os.getcwd())
+    project.refuse_inside_an_attempt(what="filing work")
+    if options.dry_run:
+        from helix.run import ReadOnlyProject
 
-        project = Untouched(project.root, project.repository)
-    slider = read_slider(
-        project, clock=SYSTEM_CLOCK, autonomy=orders.autonomy, keep=not orders.dry_run
-    )
-    tracker = Tracker(
-        project,
-        clock=SYSTEM_CLOCK,
-        command="helix input",
-        tell=tell,
-        approve=approval(project, tell=tell),
-    )
-    settings = read_settings(project, clock=SYSTEM_CLOCK)
-    tracker.snapshot()  # where there is none, nothing is looked for and no cache is made
-    return Place(project, settings, tracker, slider, SYSTEM_CLOCK)
+        project = ReadOnlyProject(project.root, project.repository)
+    opened = partial(open_intake, project, clock=Clock(), tell=tell, keep=not options.dry_run)
+    contexts = [opened(autonomy=it.autonomy or autonomy) for it in requests]
+    results: list[InputResult] = []
+    for context, it in zip(contexts, requests, strict=True):
+        try:
+            results.append(take_in(context, it.text, options))
+        except DdxError as problem:
+            if isinstance(problem, UsageError) or not it.where:
+                raise
+            wish, level = parse_request(it.text), context.slider.autonomy
+            results.append(RefusedRequest(wish, level, problem.message, hint=problem.hint))
+    return results
 
 
-def _take(place: Place, wish: Wish, orders: Orders) -> Taken:
-    """All or nothing: an error files nothing of this request; in a batch the others go on."""
-    from helix.actions.requests import Overtaken
+def _dialogue() -> Callable[[Question], bool]:
+    from helix.cli.context import Dialogue
 
-    try:
-        for _ in range(_MOST_LOOKS):
-            with suppress(Overtaken):
-                return _taken_in(place, wish, orders)
-        return _taken_in(place, wish, orders)
-    except DdxError as problem:
-        if isinstance(problem, UsageError) or not orders.is_batch:
-            raise
-        return Taken(wish, place.slider.autonomy, error=problem.message, hint=problem.hint)
+    return Dialogue().ask
 
 
-def _taken_in(place: Place, wish: Wish, orders: Orders) -> Taken:
-    from helix.actions.advising import Advice, advised
-    from helix.actions.requests import file_request
-    from helix.intake import look_into, remembered
-    from helix.policy.intake import next_question, settle, unasked
+def _advise(wish: ParsedRequest, parts: Sequence[RequestPart]) -> Advice:
+    from helix.cli.context import open_desk
+    from helix.intake import advise
 
-    case = look_into(place, wish)
-    advice = _advice(orders, wish, case) if orders.assist else Advice()
-    if advice.candidates:
-        case = look_into(place, wish, besides=advice.candidates)
-    answers = {**remembered(place, wish), **orders.answers}
-    while (question := next_question(case, answers)) is not None:
-        if orders.yes:
-            answers[question.key] = question.default
-        elif orders.ask is not None and not orders.dry_run:
-            answers[question.key] = orders.ask(question)
-        else:
-            break
-    settled = settle(case, answers)
-    settled = changed(settled, parts=tuple(advised(part, advice) for part in settled.parts))
-    done = None if orders.dry_run else file_request(place, wish, settled)
-    over = [] if orders.dry_run else _reconciled(place)
-    vain = [f"nothing was asked by the id {it}" for it in unasked(case, orders.answers)]
-    remarks = (*case.remarks, *advice.remarks, *over, *vain)
-    return Taken(wish, place.slider.autonomy, case, settled, done, remarks)
-
-
-def _reconciled(place: Place) -> list[str]:
-    """Conflicts and gaps that are over since the documents were changed (I-5)."""
-    from ddx.graph.cache import load_graph
-    from helix.actions.reconciling import close_settled
-
-    graph = load_graph(place.project, place.settings.document_roots, clock=place.clock)
-    return [it.sentence for it in close_settled(place.project, place.tracker, graph)]
-
-
-def _advice(orders: Orders, wish: Wish, case: Case) -> Advice:
-    """A rehearsal asks no agent: that would leave a record."""
-    from helix.actions.advising import Advice, advise
-    from helix.cli.opening import open_desk
-    from helix.policy.intake import work_of
-
-    if orders.dry_run:
-        return Advice(remarks=("no agent was asked: a rehearsal leaves nothing behind",))
-    parts = work_of(case.wish, case.impact, case.ground)
     with open_desk(agent=None, model=None, effort=None) as (desk, _):
         return advise(desk, wish, parts)
 
 
-def _exit_code(taken: Sequence[Taken]) -> int:
-    codes = {it.exit_code for it in taken}
-    return FAILED if FAILED in codes else max(codes)
+def _exit_code(result: InputResult) -> int:
+    from helix.intake import Asked, Filed, Unsettled
+
+    match result:
+        case Filed():
+            return 0
+        case Asked() | Unsettled():
+            return PERSON
+        case RefusedRequest():
+            return FAILED
 
 
-COMMAND = Command(
-    "input",
-    "Turn a sentence into beads: for the documents that it touches, for tests and for code.",
-    run,
-    'helix input "change US-001 acceptance criteria" --autonomy high',
-    arguments=(Argument("request", "what is wanted, in a sentence", many=True, required=False),),
-    flags=(
-        Flag(
-            "--autonomy",
-            "how often you are asked; without it as in .helix/slider-config.yaml",
-            kind="choice",
-            choices=tuple(map(str, Autonomy)),
-        ),
-        Flag("--dry-run", "show what would be filed, and write nothing", kind="switch"),
-        Flag("--yes", "answer every question with its default", kind="switch"),
-        Flag("--answer", "answer a question: ID=yes or ID=no", many=True),
-        Flag("--assist", "have the configured agent propose better words", kind="switch"),
-        Flag("--batch", "a file of requests: one a line, or a YAML list"),
-        JSON,
-    ),
-    schema="helix-input",
-)
+# -- for a person ----------------------------------------------------------------------------
+
+
+def _show(results: Sequence[InputResult], *, dry_run: bool) -> None:
+    """Beads on stdout; then what was assumed, what is open, and what to type next."""
+    for it in results:
+        if isinstance(it, RefusedRequest):
+            _show_refusal(it)
+        else:
+            _show_taken(it.taken, dry_run=dry_run)
+    taken = [it.taken for it in results if not isinstance(it, RefusedRequest)]
+    if len(results) > 1:
+        created = sum(len(it.beads.created) for it in taken if it.beads)
+        asked = sum(bool(it.plan.questions) for it in taken)
+        say(
+            f"{len(results)} requests: {created} beads filed, {asked} with open questions, "
+            f"{len(results) - len(taken)} refused"
+        )
+    if any(_has_new_work(it) for it in taken):
+        tell("have them built: helix run; or look first: ddx bead list")
+
+
+def _has_new_work(taken: TakenRequest) -> bool:
+    """Something is new that a run could take on."""
+    if taken.beads is None:
+        return False
+    new = taken.beads.created
+    return any(bead.is_eligible for bead in taken.beads.beads.values() if bead.id in new)
+
+
+def _show_refusal(it: RefusedRequest) -> None:
+    say(bold(it.wish.text), dim(f"  ({it.wish.intent}, autonomy {it.autonomy})"))
+    say(f"  refused: {it.error}")
+    if it.hint:
+        say(f"  {it.hint}")
+
+
+def _show_taken(taken: TakenRequest, *, dry_run: bool) -> None:
+    from helix.intake import said
+
+    case, plan = taken.case, taken.plan
+    say(bold(case.wish.text), dim(f"  ({case.wish.intent}, autonomy {case.freedom.autonomy})"))
+    _show_beads(taken, dry_run=dry_run)
+    if case.impact.searched and case.impact.documents:
+        say(dim(f"  searched, because {case.impact.searched.sentence}"))
+    for line in case.impact.rings:
+        say(f"  they depend on each other: {line}")
+    for text in plan.assumptions:
+        say(f"  assumed: {text}")
+    for met in case.told:
+        say(f"  conflict ({met.conflict.clash}): {met.conflict.reason}")
+        for side in (met.conflict.one, met.conflict.other):
+            say(f"    {said(side)}")
+    for question in plan.questions:
+        say(bold("  asked: "), question.what, dim(f"  [{question.key}]"))
+        for name in ("why", "yes", "no"):
+            say(f"    {name:4} {getattr(question, name)}")
+    for remark in taken.remarks:
+        tell(remark)
+    _tell_next(taken)
+
+
+def _tell_next(taken: TakenRequest) -> None:
+    """What to type where a person must act (C-3)."""
+    if taken.plan.questions:
+        from helix.intake import typed_yes
+
+        again = typed_yes(taken.case.wish, taken.plan.questions[0].key)
+        tell(f"answer: {again}; or all by default: --yes")
+    if taken.plan.is_stopped:
+        tell("change one of the two documents, then give the request again: its path waits")
+
+
+def _show_beads(taken: TakenRequest, *, dry_run: bool) -> None:
+    parts = taken.plan.all_parts
+    if not parts:
+        say("  nothing is filed" if dry_run else "  nothing was filed")
+        return
+    if taken.beads is None:
+        names = {it.key: it.name for it in parts}
+        rows = [
+            (
+                part.name,
+                listed(names[key] for key in part.draft.depends_on if key in names),
+                cut(part.draft.title, _LONGEST_SHOWN),
+            )
+            for part in parts
+        ]
+        table(("would be filed", "after", "title"), rows)
+        return
+    filed = [(part.name, taken.beads.beads[part.key]) for part in parts]
+    rows_filed = [
+        (bead.id, name, _state(taken, bead.id), cut(bead.title, _LONGEST_SHOWN))
+        for name, bead in filed
+    ]
+    table(("bead", "for", "", "title"), rows_filed)
+
+
+def _state(taken: TakenRequest, bead_id: str) -> str:
+    assert taken.beads is not None
+    if bead_id in taken.beads.closed:
+        return "answered"
+    if bead_id in taken.beads.created:
+        return "new"
+    return "updated" if bead_id in taken.beads.updated else "known"
+
+
+# -- as JSON ---------------------------------------------------------------------------------
+
+
+def _as_row(result: InputResult) -> dict[str, Any]:
+    if isinstance(result, RefusedRequest):
+        return {
+            **_heading(result.wish, result.autonomy, FAILED, error=result.error),
+            "remarks": [],
+            "searched": "",
+            **{name: [] for name in _LISTS},
+        }
+    case, plan = result.taken.case, result.taken.plan
+    impact = case.impact
+    touched = (*impact.named, *impact.documents, *impact.tests, *impact.code)
+    return {
+        **_heading(case.wish, case.freedom.autonomy, _exit_code(result)),
+        "remarks": list(result.taken.remarks),
+        "searched": impact.searched.sentence if impact.searched else "",
+        "documents": [
+            {"id": it.id, "path": it.path, "type": it.type, "tier": it.tier}
+            | {"origin": it.origin, "why": it.why}
+            for it in touched
+        ],
+        "beads": [_bead(result.taken, part) for part in plan.all_parts],
+        "assumptions": list(plan.assumptions),
+        "conflicts": [
+            {
+                "class": str(met.conflict.clash),
+                "reason": met.conflict.reason,
+                "winner": met.conflict.winner,
+                "sides": [_side(met.conflict.one), _side(met.conflict.other)],
+            }
+            for met in case.told
+        ],
+        "gaps": [{"what": it.what, "path": it.path, "line": it.line} for it in impact.missing],
+        "questions": [it.as_row() for it in plan.questions],
+    }
+
+
+_LISTS = ("documents", "beads", "assumptions", "conflicts", "gaps", "questions")
+
+
+def _heading(
+    wish: ParsedRequest, autonomy: Autonomy, exit_code: int, *, error: str = ""
+) -> dict[str, Any]:
+    return {
+        "request": wish.text,
+        "intent": str(wish.intent),
+        "autonomy": str(autonomy),
+        "terms": list(wish.terms),
+        "exit_code": exit_code,
+        "error": error,
+    }
+
+
+def _side(it: Statement) -> dict[str, Any]:
+    return {"document": it.document, "path": it.path, "line": it.line, "text": it.text}
+
+
+def _bead(taken: TakenRequest, part: RequestPart) -> dict[str, Any]:
+    """A bead as it stands, or as it would; then `after` names parts and the id is empty."""
+    about = {"part": part.key, "role": part.role, "documents": list(part.about)}
+    if taken.beads is None:
+        draft, plan = part.draft, taken.plan
+        return {
+            **about,
+            "id": "",
+            "state": "planned",
+            "title": draft.title,
+            "labels": list(draft.labels),
+            "spec_id": draft.spec_id,
+            "parent": plan.request.key if plan.request and part in plan.parts else "",
+            "after": list(draft.depends_on),
+            "executable": draft.is_executable and not draft.held,
+        }
+    bead = taken.beads.beads[part.key]
+    return {
+        **about,
+        "id": bead.id,
+        "state": _state(taken, bead.id),
+        "title": bead.title,
+        "labels": list(bead.labels),
+        "spec_id": bead.spec_id,
+        "parent": bead.parent,
+        "after": list(bead.waits_for),
+        "executable": bead.is_eligible,
+    }

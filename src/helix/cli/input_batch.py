@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ddx.errors import NotFound, UsageError
-from ddx.values import value
-from helix.policy.model import Autonomy
+from ddx.base import NotFound, UsageError, value
+from helix.project import Autonomy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +17,7 @@ _KEYS = ("request", "autonomy")
 
 
 @value
-class Asked:
+class BatchRequest:
     """One request of a file; without a level of its own the command's holds."""
 
     text: str
@@ -26,7 +25,7 @@ class Asked:
     autonomy: str | None = None
 
 
-def read_batch(path: str) -> list[Asked]:
+def read_batch(path: str) -> list[BatchRequest]:
     """All of them, before anything is done about the first."""
     text = _read(path)
     found = list(
@@ -53,21 +52,19 @@ def _read(path: str) -> str:
         raise UsageError(f"{path} is no UTF-8 text") from None
 
 
-def _from_lines(path: str, text: str) -> Iterator[Asked]:
+def _from_lines(path: str, text: str) -> Iterator[BatchRequest]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
-            yield Asked(line.strip(), f"{path}:{number}")
+            yield BatchRequest(line.strip(), f"{path}:{number}")
 
 
-def _from_yaml(path: str, text: str) -> Iterator[Asked]:
-    import yaml
+def _from_yaml(path: str, text: str) -> Iterator[BatchRequest]:
+    from ddx.base import BrokenYaml, Nodes
 
     try:
-        top = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark else path
-        raise UsageError(f"{where}: {getattr(problem, 'problem', problem)}") from None
+        top = Nodes(text).top
+    except BrokenYaml as problem:
+        raise UsageError(problem.at(path)) from None
     if top is None:
         return
     if top.id != "sequence":
@@ -76,9 +73,9 @@ def _from_yaml(path: str, text: str) -> Iterator[Asked]:
         yield _entry(node, f"{path}:{node.start_mark.line + 1}")
 
 
-def _entry(node: Any, where: str) -> Asked:
+def _entry(node: Any, where: str) -> BatchRequest:
     if node.id == "scalar":
-        return Asked(str(node.value), where)
+        return BatchRequest(str(node.value), where)
     if node.id != "mapping":
         raise UsageError(f"{where}: expected a request, or {' and '.join(_KEYS)}")
     given: dict[str, str] = {}
@@ -91,4 +88,4 @@ def _entry(node: Any, where: str) -> Asked:
     level = given.get("autonomy")
     if level is not None and level not in list(Autonomy):
         raise UsageError(f"{where}: autonomy must be one of {', '.join(Autonomy)}, not {level!r}")
-    return Asked(given.get("request", ""), where, level)
+    return BatchRequest(given.get("request", ""), where, level)

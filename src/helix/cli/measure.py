@@ -2,62 +2,55 @@
 
 from __future__ import annotations
 
-from ddx.console.screen import answer, say
-from ddx.console.spec import JSON, Command
-from ddx.text import listed, shown_on_one_line
-from helix.cli.control import tell
-from helix.cli.opening import SCOPE, Interruption, hear
+import os
+
+from ddx.base import Clock, UsageError, listed, shown
+from ddx.console import JSON, Command
+from ddx.project import find_project
+from helix.cli.context import SCOPE, hear, present, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ddx.project import Project
-    from helix.verification.measure import Measured
+    from helix.verification import MeasureResult
 
 FAILED = 1
 _MOST_SHOWN = 20
 
 
+@Command.of(
+    example="helix measure FEAT-003", arguments=(SCOPE,), flags=(JSON,), schema="helix-measured"
+)
 def run(*, scope: str | None, json: bool) -> int:
-    import os
-
-    from ddx.clock import SYSTEM_CLOCK
-    from ddx.execution.reconciling import reconcile
-    from ddx.execution.work import open_site
-    from ddx.project import find_project
-    from ddx.supervision import StopRequest
-    from helix.actions.scope import resolve_scope
-    from helix.slider import read_slider
-    from helix.verification.measure import measure, summary_row
+    """Prove what landed once more, at the tip, and file a bead for each test that fails."""
+    from ddx.agents import StopRequest
+    from ddx.attempts import open_site, reconcile
+    from ddx.console import Interruption
+    from helix.passes import resolve_scope
+    from helix.project import read_slider
+    from helix.verification import measure, summary_row
 
     stop = StopRequest()
     project = find_project(os.getcwd())
-    slider = read_slider(project, clock=SYSTEM_CLOCK)
-    site = open_site(project, hear, stop=stop, clock=SYSTEM_CLOCK, tell=tell)
+    slider = read_slider(project, clock=Clock())
+    site = open_site(project, hear, stop=stop, clock=Clock(), tell=tell)
     about = resolve_scope(site, scope or "")
     folder = _evidence_folder()
-    interruption = Interruption(stop)
-    with interruption:
+    with Interruption(stop) as interruption:
         for done in reconcile(site):
             tell(done.sentence)
         measured = measure(site, slider, about, evidence_dir=folder)
     for remark in measured.remarks:
         tell(remark)
-    if json:
-        answer({**summary_row(measured), "path": _place(project, measured.path)})
-    else:
-        for line in _summary(project, measured):
-            say(line)
+    path = measured.path.removeprefix(f"{project.root}/")
+    present({**summary_row(measured), "path": path}, _summary(measured, path), json=json)
     return interruption.code or (0 if measured.passed else FAILED)
 
 
 def _evidence_folder() -> str:
     """Where the caller wants measure.json; it is there before any check has been run for it."""
-    import os
-
-    from ddx.environment import ATTEMPT, variable
-    from ddx.errors import UsageError
+    from ddx.base import ATTEMPT, variable
 
     # What an attempt on another project says of itself is not meant for us (X-5).
     given = "" if variable(ATTEMPT) else variable("DDX_EVIDENCE_DIR")
@@ -74,7 +67,7 @@ def _evidence_folder() -> str:
     return folder
 
 
-def _summary(project: Project, measured: Measured) -> Iterator[str]:
+def _summary(measured: MeasureResult, path: str) -> Iterator[str]:
     if measured.was_interrupted:
         yield f"interrupted: {measured.branch} was not measured, and nothing was changed"
         return
@@ -90,7 +83,7 @@ def _summary(project: Project, measured: Measured) -> Iterator[str]:
     if not measured.checks:
         yield "  nothing that landed here can be measured, and that proves nothing"
     yield from _bounded([_check(it.name, it.reason) for it in measured.checks if not it.passed])
-    yield from _bounded([f"  problem  {shown_on_one_line(it)}" for it in measured.problems])
+    yield from _bounded([f"  problem  {shown(it, one_line=True)}" for it in measured.problems])
     yield from _bounded(
         [
             f"  test     {test.located.id}  {test.spec.document or 'no spec ref'}"
@@ -104,7 +97,7 @@ def _summary(project: Project, measured: Measured) -> Iterator[str]:
     ):
         if ids:
             yield f"{what}: {listed(ids)}"
-    yield f"evidence: {_place(project, measured.path)}"
+    yield f"evidence: {path}"
 
 
 def _counted(count: int, word: str) -> str:
@@ -112,26 +105,10 @@ def _counted(count: int, word: str) -> str:
 
 
 def _check(name: str, reason: str) -> str:
-    return f"  check    {shown_on_one_line(name)}: {shown_on_one_line(reason)}"
+    return f"  check    {shown(name, one_line=True)}: {shown(reason, one_line=True)}"
 
 
 def _bounded(lines: list[str]) -> Iterator[str]:
     yield from lines[:_MOST_SHOWN]
     if len(lines) > _MOST_SHOWN:
         yield f"  ... and {len(lines) - _MOST_SHOWN} more"
-
-
-def _place(project: Project, path: str) -> str:
-    """From the project's root, if it lies there."""
-    return path.removeprefix(f"{project.root}/")
-
-
-COMMAND = Command(
-    "measure",
-    "Prove what landed once more, at the tip, and file a bead for each test that fails.",
-    run,
-    "helix measure FEAT-003",
-    arguments=(SCOPE,),
-    flags=(JSON,),
-    schema="helix-measured",
-)

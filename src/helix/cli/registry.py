@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ddx.console.spec import Command
+from ddx.console import Program
 
 GROUPS = {
     "config": "Settings of the policy, and where each comes from.",
@@ -31,94 +27,85 @@ SECTIONS = {
 """Headings in the help, and the first words of commands below each."""
 
 COMMANDS = {
-    "align": "helix.cli.align",
-    "backfill": "helix.cli.backfill",
-    "build": "helix.cli.build",
-    "check": "helix.cli.check",
-    "completion": "helix.cli.completion",
-    "config show": "helix.cli.config_show",
-    "cost": "helix.cli.cost",
-    "demo": "helix.cli.demo",
-    "design": "helix.cli.design",
-    "diff": "helix.cli.diff",
-    "doctor": "helix.cli.doctor",
-    "evolve": "helix.cli.evolve",
-    "experiment": "helix.cli.experiment",
-    "explain": "helix.cli.explain",
-    "frame": "helix.cli.frame",
-    "implement": "helix.cli.implement",
-    "init": "helix.cli.init",
-    "input": "helix.cli.input",
-    "install": "helix.cli.install",
-    "logs": "helix.cli.logs",
-    "mcp": "helix.cli.mcp",
-    "measure": "helix.cli.measure",
-    "memory store": "helix.cli.memory.store",
-    "memory recall": "helix.cli.memory.recall",
-    "memory feedback-verify": "helix.cli.memory.feedback_verify",
-    "memory feedback": "helix.cli.memory.feedback",
-    "memory health": "helix.cli.memory.health",
-    "memory prune": "helix.cli.memory.prune",
-    "memory consolidate": "helix.cli.memory.consolidate",
-    "memory decay": "helix.cli.memory.decay",
-    "memory chunk": "helix.cli.memory.chunk",
-    "memory relate": "helix.cli.memory.relate",
-    "memory connected": "helix.cli.memory.connected",
-    "memory get": "helix.cli.memory.get",
-    "memory list": "helix.cli.memory.list",
-    "memory forget": "helix.cli.memory.forget",
-    "memory pin": "helix.cli.memory.pin",
-    "memory unpin": "helix.cli.memory.unpin",
-    "memory review": "helix.cli.memory.review",
-    "memory export": "helix.cli.memory.export",
-    "memory import": "helix.cli.memory.import_",
-    "memory undo": "helix.cli.memory.undo",
-    "memory value": "helix.cli.memory.value",
-    "next": "helix.cli.next",
-    "objective": "helix.cli.objective.begin",
-    "objective status": "helix.cli.objective.status",
-    "objective list": "helix.cli.objective.list",
-    "objective resume": "helix.cli.objective.resume",
-    "objective transitions": "helix.cli.objective.transitions",
-    "objective clear": "helix.cli.objective.clear",
-    "pause": "helix.cli.pause",
-    "plan": "helix.cli.plan",
-    "polish": "helix.cli.polish",
-    "recover": "helix.cli.recover",
-    "report": "helix.cli.report",
-    "resume": "helix.cli.resume",
-    "review": "helix.cli.review",
-    "run": "helix.cli.run",
-    "skills validate": "helix.cli.skills_validate",
-    "start": "helix.cli.start",
-    "status": "helix.cli.status",
-    "stop": "helix.cli.stop",
-    "task parse-output": "helix.cli.task.parse_output",
-    "task detect-cycles": "helix.cli.task.detect_cycles",
-    "task extract-mapping": "helix.cli.task.extract_mapping",
-    "task feedback-verify": "helix.cli.task.feedback_verify",
-    "trace": "helix.cli.trace",
-    "triage": "helix.cli.triage",
-    "trust": "helix.cli.trust",
+    "align": "helix.cli.document_passes:align",
+    "backfill": "helix.cli.document_passes:backfill",
+    "build": "helix.cli.build:build",
+    "check": "helix.cli.queue_passes:check",
+    "completion": "helix.cli.installation:completion",
+    "config show": "helix.cli.settings:CONFIG_SHOW",
+    "cost": "helix.cli.records:cost",
+    "demo": "helix.cli.demo:run",
+    "design": "helix.cli.document_passes:design",
+    "diff": "helix.cli.records:diff",
+    "doctor": "helix.cli.installation:doctor",
+    "evolve": "helix.cli.document_passes:evolve",
+    "experiment": "helix.cli.document_passes:experiment",
+    "explain": "helix.cli.next:explain",
+    "frame": "helix.cli.document_passes:frame",
+    "implement": "helix.cli.build:IMPLEMENT",
+    "init": "helix.cli.installation:init",
+    "input": "helix.cli.input:run",
+    "install": "helix.cli.installation:install",
+    "logs": "helix.cli.records:logs",
+    "mcp": "helix.cli.installation:mcp",
+    "measure": "helix.cli.measure:run",
+    "memory store": "helix.cli.memory.lessons:store",
+    "memory recall": "helix.cli.memory.lessons:recall",
+    "memory feedback-verify": "helix.cli.memory.credit:feedback_verify",
+    "memory feedback": "helix.cli.memory.credit:feedback",
+    "memory health": "helix.cli.memory.upkeep:health",
+    "memory prune": "helix.cli.memory.upkeep:prune",
+    "memory consolidate": "helix.cli.memory.upkeep:consolidate",
+    "memory decay": "helix.cli.memory.upkeep:decay",
+    "memory chunk": "helix.cli.memory.lessons:chunk",
+    "memory relate": "helix.cli.memory.lessons:relate",
+    "memory connected": "helix.cli.memory.lessons:connected",
+    "memory get": "helix.cli.memory.lessons:get",
+    "memory list": "helix.cli.memory.lessons:list_memories",
+    "memory forget": "helix.cli.memory.upkeep:forget",
+    "memory pin": "helix.cli.memory.upkeep:PIN",
+    "memory unpin": "helix.cli.memory.upkeep:UNPIN",
+    "memory review": "helix.cli.memory.upkeep:review",
+    "memory export": "helix.cli.memory.transfer:export_memories",
+    "memory import": "helix.cli.memory.transfer:import_memories",
+    "memory undo": "helix.cli.memory.upkeep:undo",
+    "memory value": "helix.cli.memory.credit:value",
+    "next": "helix.cli.next:next_step",
+    "objective": "helix.cli.objective:begin",
+    "objective status": "helix.cli.objective:status",
+    "objective list": "helix.cli.objective:list_objectives",
+    "objective resume": "helix.cli.objective:resume",
+    "objective transitions": "helix.cli.objective:transitions",
+    "objective clear": "helix.cli.objective:clear",
+    "pause": "helix.cli.run_control:pause",
+    "plan": "helix.cli.document_passes:PLAN",
+    "polish": "helix.cli.queue_passes:polish",
+    "recover": "helix.cli.run_control:recover",
+    "report": "helix.cli.report:run",
+    "resume": "helix.cli.run_control:resume",
+    "review": "helix.cli.queue_passes:review",
+    "run": "helix.cli.run:run",
+    "skills validate": "helix.cli.installation:validate_skills",
+    "start": "helix.cli.run_control:start",
+    "status": "helix.cli.status:run",
+    "stop": "helix.cli.run_control:stop",
+    "task parse-output": "helix.cli.task:parse_output",
+    "task detect-cycles": "helix.cli.task:detect_cycles",
+    "task extract-mapping": "helix.cli.task:extract_mapping",
+    "task feedback-verify": "helix.cli.memory.credit:OF_TASK",
+    "trace": "helix.cli.trace:run",
+    "triage": "helix.cli.triage:run",
+    "trust": "helix.cli.settings:trust",
 }
 
 
-_MOST_WORDS = 2
-
-
-def find_command(words: Sequence[str]) -> tuple[Command, Sequence[str]] | None:
-    """The command that a line begins with, and the rest of the line."""
-    for count in range(min(_MOST_WORDS, len(words)), 0, -1):
-        path = " ".join(words[:count])
-        if path in COMMANDS:
-            return load(path), words[count:]
-    return None
-
-
-def load(path: str) -> Command:
-    module = __import__(COMMANDS[path], fromlist=["COMMAND"])
-    command: Command = module.COMMAND
-    return command
+PROGRAM = Program(
+    "helix",
+    "Run AI coding agents on your repository and trust what comes back.",
+    COMMANDS,
+    groups=GROUPS,
+    sections=SECTIONS,
+)
 
 
 def words() -> frozenset[str]:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.console.screen import answer, bold, dim, on_terminal, say, screen_width, when
-from ddx.console.spec import JSON, Argument, Command
+from ddx.base import Clock, cut, listed, shown
+from ddx.console import JSON, Argument, Command, answer, bold, dim, say, terminal_width, when
 from ddx.project import find_project
-from ddx.text import cut, listed, shown_on_one_line
-from helix.cli.control import tell
-from helix.cli.looking import open_to_look
+from helix.cli.context import tell
+from helix.cli.read_context import open_to_look
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from helix.verification.threads import Node
-    from helix.verification.trace import Trace
+    from helix.verification import Trace, TraceNode
 
 _SHORT = 12
 _MOST_LINES = 500
@@ -25,8 +22,17 @@ _NARROWEST = 40
 _TITLE = 60
 
 
+@Command.of(
+    example="helix trace FEAT-001",
+    arguments=(
+        Argument("what", "a document or a part of one, a bead, an attempt, a commit, or a file"),
+    ),
+    flags=(JSON,),
+    schema="helix-trace",
+)
 def run(*, what: str, json: bool) -> int:
-    from helix.verification.trace import Tracer
+    """Follow a requirement down to its commits, or a commit up to the requirement behind it."""
+    from helix.verification import Tracer
 
     project = find_project(os.getcwd())
     site = open_to_look(project, "helix trace")
@@ -54,7 +60,7 @@ def _row(trace: Trace) -> dict[str, Any]:
 
 def _node(facts: dict[str, Any]) -> dict[str, Any]:
     return {
-        **facts,
+        **{name: said for name, said in facts.items() if name != "is_gone"},
         "at": facts["at"] or None,
         "children": [_node(child.__dict__) for child in facts["children"]],
     }
@@ -62,13 +68,13 @@ def _node(facts: dict[str, Any]) -> dict[str, Any]:
 
 def _print(trace: Trace) -> None:
     subject = trace.subject
-    title = shown_on_one_line(subject.title)
+    title = shown(subject.title, one_line=True)
     say(bold(f"{subject.kind} {_name(subject)}"), f"  {title}" if title else "")
-    said = [subject.note, when(subject.at, now=SYSTEM_CLOCK.stamp()) if subject.at else ""]
+    said = [subject.note, when(subject.at, now=Clock().stamp()) if subject.at else ""]
     if any(said):
-        say(dim(shown_on_one_line(", ".join(filter(None, said)))))
+        say(dim(shown(", ".join(filter(None, said)), one_line=True)))
     for remark in trace.remarks:
-        say(shown_on_one_line(remark))
+        say(shown(remark, one_line=True))
     if reasons := [doc_id for doc_id in trace.requirements if doc_id != subject.id]:
         say(f"because of {listed(reasons)}")
     for title, nodes in (("above", trace.above), ("below", trace.below)):
@@ -80,43 +86,31 @@ def _print(trace: Trace) -> None:
         say("nothing is linked to it yet")
 
 
-def _draw(nodes: Sequence[Node]) -> None:
+def _draw(nodes: Sequence[TraceNode]) -> None:
     lines = list(_lines(nodes, ""))
-    room = max(screen_width(), _NARROWEST) if on_terminal() else 0
+    width = terminal_width()
+    room = max(width, _NARROWEST) if width else 0
     for line in lines[:_MOST_LINES]:
         say(cut(line, room) if room else line)
     if len(lines) > _MOST_LINES:
         say(f"... {len(lines) - _MOST_LINES:,} more lines; --json gives them all")
 
 
-def _lines(nodes: Sequence[Node], margin: str) -> Iterator[str]:
+def _lines(nodes: Sequence[TraceNode], margin: str) -> Iterator[str]:
     for place, node in enumerate(nodes):
         is_last = place == len(nodes) - 1
         yield f"{margin}{'└── ' if is_last else '├── '}{_line(node)}"
         yield from _lines(node.children, f"{margin}{'    ' if is_last else '│   '}")
 
 
-def _line(node: Node) -> str:
-    title = cut(shown_on_one_line(node.title), _TITLE)
-    note = f"({shown_on_one_line(node.note)})" if node.note else ""
+def _line(node: TraceNode) -> str:
+    title = cut(shown(node.title, one_line=True), _TITLE)
+    note = f"({shown(node.note, one_line=True)})" if node.note else ""
     again = "(see above)" if node.is_repeated else ""
     return "  ".join(filter(None, (f"{node.kind} {_name(node)}", title, note, again)))
 
 
-def _name(node: Node) -> str:
-    from helix.verification.threads import COMMIT
+def _name(node: TraceNode) -> str:
+    from helix.verification import COMMIT
 
-    return node.id[:_SHORT] if node.kind == COMMIT else shown_on_one_line(node.id)
-
-
-COMMAND = Command(
-    "trace",
-    "Follow a requirement down to its commits, or a commit up to the requirement behind it.",
-    run,
-    "helix trace FEAT-001",
-    arguments=(
-        Argument("what", "a document or a part of one, a bead, an attempt, a commit, or a file"),
-    ),
-    flags=(JSON,),
-    schema="helix-trace",
-)
+    return node.id[:_SHORT] if node.kind == COMMIT else shown(node.id, one_line=True)

@@ -4,72 +4,65 @@ from __future__ import annotations
 
 import os
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.console.screen import answer, say
-from ddx.console.spec import JSON, Argument, Command, Flag
-from ddx.errors import Refused, UsageError
+from ddx.base import Clock, Refused, UsageError
+from ddx.console import JSON, Argument, Command, answer, field_flags, say
 from ddx.project import find_project
-from ddx.tracker.model import NEVER_EXECUTED_TYPES, PRIORITIES, TYPES
-from helix.cli.control import tell
+from helix.cli.context import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ddx.project import Project
-    from ddx.settings import Settings
-    from ddx.tracker.snapshot import Snapshot
-    from ddx.tracker.store import Tracker
-    from ddx.tracker.working import Changes
+    from ddx.project import Project, Settings
+    from ddx.tracker import Snapshot, TrackerEdit
 
 
+@Command.of(
+    example="helix triage \"Throttle logins\" --acceptance '`pytest -q tests/login` passes'",
+    arguments=(Argument("title", "what is to be done, in a few words"),),
+    flags=(
+        *field_flags(
+            *("--type", "--priority", "--labels", "--parent", "--depends-on", "--spec-id"),
+            *("--description", "--acceptance", "--verify"),
+        ),
+        JSON,
+    ),
+    schema="bead-created",
+)
 def run(*, title: str, json: bool, **given: Any) -> int:
-    from ddx.settings import read_settings
-    from ddx.tracker.drafting import create
-    from ddx.tracker.model import RUNNER, id_prefix
+    """File one bead that is fit to be built; no agent is asked."""
+    from ddx.project import read_settings
+    from ddx.tracker import Tracker, approval, id_prefix
 
     project = find_project(os.getcwd())
-    settings = read_settings(project, clock=SYSTEM_CLOCK)
+    settings = read_settings(project, clock=Clock())
     draft = _draft(title, given)
     _require_proof(draft, settings)
     _require_document(project, settings, draft["spec-id"])
     prefix = id_prefix(settings.bead_prefix or project.name)
 
-    def decide(snapshot: Snapshot, now: str) -> Changes:
-        _require_new(snapshot, draft["title"])
-        return create(
-            snapshot,
-            [draft],
-            now=now,
-            by=RUNNER,
-            draw_id=lambda: f"{prefix}-{os.urandom(4).hex()}",
-        )
+    def decide(edit: TrackerEdit) -> tuple[str, tuple[str, ...]]:
+        _require_new(edit.before, draft["title"])
+        (bead_id,) = edit.create([draft], draw_id=lambda: f"{prefix}-{os.urandom(4).hex()}")
+        return bead_id, edit.remarks
 
-    applied = _tracker(project).change(decide)
-    for remark in applied.remarks:
-        tell(remark)
-    ids = list(applied.created)
-    if json:
-        rows = [{**applied.rows[name], "revision": applied.revisions[name]} for name in ids]
-        answer({"ids": ids, "beads": rows})
-    else:
-        say(ids[0])
-    return 0
-
-
-def _tracker(project: Project) -> Tracker:
-    from ddx.environment import refuse_inside_an_attempt
-    from ddx.tracker.hooks import approval
-    from ddx.tracker.store import Tracker
-
-    return Tracker(
+    tracker = Tracker(
         project,
-        clock=SYSTEM_CLOCK,
+        clock=Clock(),
         command="helix triage",
         tell=tell,
         approve=approval(project, tell=tell),
-        permit=lambda: refuse_inside_an_attempt(project, what="filing work"),
+        permit=lambda: project.refuse_inside_an_attempt(what="filing work"),
     )
+    bead_id, remarks = tracker.edit(decide)
+    for remark in remarks:
+        tell(remark)
+    if json:
+        bead = tracker.snapshot().bead(bead_id)
+        answer({"ids": [bead_id], "beads": [{**bead.row, "revision": bead.revision}]})
+    else:
+        say(bead_id)
+    return 0
 
 
 def _draft(title: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -79,9 +72,9 @@ def _draft(title: str, given: dict[str, Any]) -> dict[str, Any]:
         "title": title,
         "issue_type": given["type"] or "task",
         "priority": int(given["priority"] or 2),
-        "labels": _split(given["labels"]),
+        "labels": list(given["labels"]),
         "parent": given["parent"] or "",
-        "depends-on": _split(given["depends_on"]),
+        "depends-on": list(given["depends_on"]),
         "spec-id": given["spec_id"] or "",
         "description": given["description"] or "",
         "acceptance": given["acceptance"] or "",
@@ -89,17 +82,13 @@ def _draft(title: str, given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _split(given: tuple[str, ...]) -> list[str]:
-    return [word for text in given for part in text.split(",") if (word := part.strip())]
-
-
 def _require_proof(draft: dict[str, Any], settings: Settings) -> None:
     """Work that an agent shall do must say what proves it (T-17)."""
-    from ddx.tracker.criteria import judge
+    from ddx.tracker import Bead
 
-    if draft["issue_type"] in NEVER_EXECUTED_TYPES:
+    if not Bead.of({"issue_type": draft["issue_type"]}).is_eligible_by_kind:
         return
-    verdict = judge(draft, default_checks=settings.default_checks)
+    verdict = Bead.of(draft).judged(default_checks=settings.default_checks)
     if not verdict.ready:
         problem = verdict.problems[0]
         where = f"acceptance line {problem.line}: " if problem.line else ""
@@ -108,47 +97,19 @@ def _require_proof(draft: dict[str, Any], settings: Settings) -> None:
 
 
 def _require_document(project: Project, settings: Settings, spec_id: str) -> None:
-    from ddx.graph.cache import load_graph
+    from ddx.documents import load_graph
 
     if spec_id:
-        graph = load_graph(project, settings.document_roots, clock=SYSTEM_CLOCK)
+        graph = load_graph(project, settings.document_roots, clock=Clock())
         if not graph.holders(spec_id.partition("#")[0]):
             graph.require(spec_id.partition("#")[0])
 
 
 def _require_new(snapshot: Snapshot, title: str) -> None:
-    from helix.actions.filing import known_beads
-    from helix.policy.drafts import identity
+    from helix.passes import identity, known_beads
 
     for bead in known_beads(snapshot):
         if not bead.is_finished and identity(bead.title) == identity(title):
             raise Refused(
                 f"nothing was filed: {bead.id} says the same", hint=f"ddx bead show {bead.id}"
             )
-
-
-COMMAND = Command(
-    "triage",
-    "File one bead that is fit to be built; no agent is asked.",
-    run,
-    "helix triage \"Throttle logins\" --acceptance '`pytest -q tests/login` passes'",
-    arguments=(Argument("title", "what is to be done, in a few words"),),
-    flags=(
-        Flag("--type", "what kind of work", kind="choice", choices=TYPES),
-        Flag(
-            "--priority",
-            "0 is first, 4 is last",
-            kind="choice",
-            choices=tuple(map(str, PRIORITIES)),
-        ),
-        Flag("--labels", "labels, separated by commas", many=True),
-        Flag("--parent", "the bead that this one is part of"),
-        Flag("--depends-on", "beads that must be closed first, separated by commas", many=True),
-        Flag("--spec-id", "the document that governs it, for example FEAT-001"),
-        Flag("--description", "what and why"),
-        Flag("--acceptance", "how to see that it is done; name a command that passes"),
-        Flag("--verify", "a command that must exit 0; may be given several times", many=True),
-        JSON,
-    ),
-    schema="bead-created",
-)

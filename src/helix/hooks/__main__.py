@@ -12,7 +12,7 @@ def main(words: list[str]) -> None:
             known = ", ".join(HOOKS)
             print(f"helix: there is no hook {name!r}; hooks are {known}", file=sys.stderr)
             return
-        from helix.hooks.events import read_event
+        from helix.hooks.input import read_event
 
         function = name.replace("-", "_")
         module = __import__(f"helix.hooks.{function}", fromlist=[function])  # no other (C-7)

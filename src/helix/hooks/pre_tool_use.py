@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.fastjson import to_bytes
-from ddx.text import cut
-from helix.folder import own_folder, path_in
+from ddx.base import Clock, cut, to_bytes
+from helix.project import own_folder, path_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from helix.hooks.events import Event
+    from helix.hooks.input import HookEvent
 
 FILE = "operations.jsonl"
 _LARGEST = 1 << 20
@@ -19,7 +17,7 @@ _LARGEST = 1 << 20
 _LONGEST = 400
 
 
-def pre_tool_use(event: Event) -> str:
+def pre_tool_use(event: HookEvent) -> str:
     """One line in the project's record; nothing is said, so that nothing can be misread."""
     if event.project is None:
         return ""
@@ -27,7 +25,7 @@ def pre_tool_use(event: Event) -> str:
     where = wanted if isinstance(wanted, dict) else {}
     path = where.get("file_path") or where.get("notebook_path") or where.get("path") or ""
     row = {
-        "at": SYSTEM_CLOCK.stamp(),
+        "at": Clock().stamp(),
         "session": cut(event.text("session_id"), _LONGEST),
         "tool": cut(event.text("tool_name"), _LONGEST),
         "path": cut(str(path), _LONGEST),

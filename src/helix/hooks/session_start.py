@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from ddx.environment import variable
-from ddx.errors import DdxError
-from ddx.files import replace
-from helix.folder import own_folder, path_in
-from helix.memory.store import MemoryStore, database_path
-from helix.resources import plugin_root
+from ddx.base import DdxError, replace, variable
+from helix.memory import MemoryStore, database_path
+from helix.project import own_folder, path_in, plugin_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ddx.project import Project
-    from helix.hooks.events import Event
+    from helix.hooks.input import HookEvent
 
 ROOT, DATABASE = "HELIX_PLUGIN_ROOT", "HELIX_DB_PATH"
 _ENV_FILE = "CLAUDE_ENV_FILE"
@@ -20,7 +17,7 @@ _ENV_FILE = "CLAUDE_ENV_FILE"
 _PATIENCE_S = 0.1
 
 
-def session_start(event: Event) -> str:
+def session_start(event: HookEvent) -> str:
     """The one line that the session begins with; empty where HELIX was never set up."""
     project, root = event.project, plugin_root()
     exports = {ROOT: root}

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ddx.values import value
-from helix.memory.embedders.base import Absent
-from helix.memory.migrations import LATEST
-from helix.memory.model import Kind
+from ddx.base import value
+from helix.memory.embedders import NoEmbedder
+from helix.memory.maintenance import is_useless
+from helix.memory.model import MemoryKind
 from helix.memory.rows import all_edges, all_memories
 from helix.memory.scoring import effectiveness_of
-from helix.memory.tending import LEAST_EFFECTIVENESS, LEAST_USES, is_useless
+from helix.memory.store import LATEST
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
-
-    from helix.memory.embedders.base import Embedder
+    from helix.memory.embedders import Embedder
     from helix.memory.model import Memory
     from helix.memory.store import MemoryStore
 
@@ -30,13 +28,13 @@ class Tally:
 
 
 @value
-class Health:
+class MemoryHealth:
     """`status` is HEALTHY when nothing wants attention; an empty store is not ill."""
 
     path: str
     schema: int
     total: int
-    by_type: tuple[tuple[Kind, Tally], ...]
+    by_type: tuple[tuple[MemoryKind, Tally], ...]
     with_feedback: int
     effectiveness: float
     relationships: int
@@ -59,14 +57,17 @@ class Health:
         return f"{known}; {self.issues[0]}" if self.issues else known
 
 
-def health_of(store: MemoryStore, embedder: Embedder | Absent) -> Health:
+def health_of(store: MemoryStore, embedder: Embedder | NoEmbedder) -> MemoryHealth:
     """Nothing is embedded and nothing is changed to find out."""
-    name = "" if isinstance(embedder, Absent) else embedder.id
+    name, waiting = "", 0
     with store.reading() as db:
         memories = all_memories(db)
         relationships = len(all_edges(db))
         held = int(db.execute("SELECT count(*) FROM quarantine").fetchone()[0])
-        waiting = 0 if isinstance(embedder, Absent) else _count_waiting(db, embedder)
+        if not isinstance(embedder, NoEmbedder):
+            from helix.memory.vectors import count_waiting  # needs numpy, as an embedder does
+
+            name, waiting = embedder.id, count_waiting(db, embedder)
         broken = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     judged = [memory for memory in memories if memory.uses > 0]
     helped, failed = (sum(getattr(it, name) for it in judged) for name in ("helped", "failed"))
@@ -76,43 +77,33 @@ def health_of(store: MemoryStore, embedder: Embedder | Absent) -> Health:
         *_of_memories(memories),
         *([f"{held} held back: helix memory review"] if held else []),
     ]
-    return Health(
-        store.path,
-        LATEST,
-        len(memories),
-        tuple((kind, _tally(memories, kind)) for kind in Kind),
-        len(judged),
-        effectiveness_of(helped, failed),
-        relationships,
-        name,
-        waiting,
-        held,
-        tuple(issues),
+    return MemoryHealth(
+        path=store.path,
+        schema=LATEST,
+        total=len(memories),
+        by_type=tuple((kind, _tally(memories, kind)) for kind in MemoryKind),
+        with_feedback=len(judged),
+        effectiveness=effectiveness_of(helped, failed),
+        relationships=relationships,
+        embedder=name,
+        waiting=waiting,
+        held=held,
+        issues=tuple(issues),
     )
 
 
-def _count_waiting(db: Connection, embedder: Embedder) -> int:
-    from helix.memory.vectors import count_waiting  # needs numpy, as an embedder does
-
-    return count_waiting(db, embedder)
-
-
-def _tally(memories: list[Memory], kind: Kind) -> Tally:
+def _tally(memories: list[Memory], kind: MemoryKind) -> Tally:
     those = [memory for memory in memories if memory.type == kind]
     return Tally(len(those), sum(it.helped for it in those), sum(it.failed for it in those))
 
 
-def _of_embedder(embedder: Embedder | Absent) -> list[str]:
-    if not isinstance(embedder, Absent) or embedder.is_chosen:
+def _of_embedder(embedder: Embedder | NoEmbedder) -> list[str]:
+    if not isinstance(embedder, NoEmbedder) or embedder.is_chosen:
         return []
     hint = f" ({embedder.hint})" if embedder.hint else ""
     return [f"recall goes by words alone: {embedder.reason}{hint}"]
 
 
 def _of_memories(memories: list[Memory]) -> list[str]:
-    useless = [
-        memory
-        for memory in memories
-        if is_useless(memory, least_effectiveness=LEAST_EFFECTIVENESS, least_uses=LEAST_USES)
-    ]
-    return [f"{len(useless)} hardly ever helped: helix memory prune --dry-run"] if useless else []
+    useless = sum(map(is_useless, memories))
+    return [f"{useless} hardly ever helped: helix memory prune --dry-run"] if useless else []

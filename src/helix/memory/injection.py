@@ -7,39 +7,35 @@ attempt goes on without.
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING, Any
 
-from ddx.errors import DdxError
-from ddx.execution.model import Section
-from ddx.text import cut, shown
-from ddx.tracker.events import event
-from ddx.tracker.evidence import add_event
-from ddx.tracker.model import RUNNER, text_of
-from ddx.tracker.working import Working
-from ddx.values import changed, value
-from helix.memory.crediting import begin_trial, end_trial, verdict_of
-from helix.memory.model import Kind, files_in
-from helix.memory.opening import embedder_of, open_store
-from helix.memory.recall import Question, Recall
-from helix.memory.rows import count_memories
-from helix.prompts import defused
+from ddx.attempts import Landed, PromptSection, read_attempts
+from ddx.base import DdxError, Masker, cut, shown, value
+from ddx.proof import Check
+from helix.memory.credits import begin_trial, end_trial, verdict_of
+from helix.memory.embedders.registry import open_embedder
+from helix.memory.learning import lesson_of
+from helix.memory.model import MemoryKind, files_in
+from helix.memory.recall import Recall, RecallQuery
+from helix.memory.storage import MemoryAdded, StoreContext, store_memory
+from helix.memory.store import MemoryStore, database_path
+from helix.passes import defused
+from helix.project import own_folder, path_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ddx.clock import Clock
-    from ddx.execution.model import Bead, Outcome
+    from ddx.attempts import Outcome
+    from ddx.base import Clock
     from ddx.project import Project
-    from ddx.tracker.model import Row
-    from ddx.tracker.snapshot import Snapshot
-    from ddx.tracker.store import Tracker
-    from ddx.tracker.working import Changes
-    from helix.memory.scoring import Hit
-    from helix.settings import HelixSettings
+    from ddx.tracker import Bead, Tracker, TrackerEdit
+    from helix.memory.embedders import Embedder, NoEmbedder
+    from helix.memory.scoring import RecalledMemory
+    from helix.project import HelixSettings
 
 FAILURES, PATTERNS = "FAILURES_TO_AVOID", "PATTERNS_TO_APPLY"
 EVENT = "memories"
-
 LONGEST_LINE = 1_200
 """Characters of a memory that a prompt carries; `helix memory get` shows the rest."""
 _LONGEST_DESCRIPTION = 1_500
@@ -50,7 +46,7 @@ _MOST_FILES = 20
 class Injection:
     """What an attempt was given, or would have been."""
 
-    sections: tuple[Section, ...] = ()
+    sections: tuple[PromptSection, ...] = ()
     names: tuple[str, ...] = ()
     """Those that the prompt carries."""
     held_out: bool = False
@@ -74,12 +70,7 @@ class Injection:
 
 
 def prepare_injection(
-    project: Project,
-    beads: Sequence[Bead],
-    attempt: str,
-    *,
-    settings: HelixSettings,
-    clock: Clock,
+    project: Project, beads: Sequence[Bead], attempt: str, *, settings: HelixSettings, clock: Clock
 ) -> Injection:
     """At most `memory.limit` memories for these beads, as quoted sections of the prompt."""
     try:
@@ -93,9 +84,8 @@ def _prepared(
 ) -> Injection:
     now = clock.stamp()
     with open_store(project) as store:
-        with store.reading() as db:
-            if not settings.memory_limit or not count_memories(db):
-                return Injection()
+        if not settings.memory_limit or store.is_empty():
+            return Injection()
         recall = Recall(store, embedder_of(project, settings, clock=clock))
         recalled = recall.ask(_question(beads, settings.memory_limit), now=now)
         hits = recalled.hits
@@ -115,30 +105,30 @@ def is_held_out(attempt: str, share: float) -> bool:
     return drawn / 2**64 < share
 
 
-def sections_of(hits: Sequence[Hit]) -> tuple[Section, ...]:
+def sections_of(hits: Sequence[RecalledMemory]) -> tuple[PromptSection, ...]:
     """What to avoid before what to repeat; quoted, since it is data and no order (X-26)."""
-    titles = ((FAILURES, Kind.FAILURE), (PATTERNS, Kind.PATTERN))
+    titles = ((FAILURES, MemoryKind.FAILURE), (PATTERNS, MemoryKind.PATTERN))
     found = []
     for title, kind in titles:
         lines = [_line(hit) for hit in hits if hit.memory.type == kind]
         if lines:
-            found.append(defused(Section(title, "\n".join(lines), quoted=True)))
+            found.append(defused(PromptSection(title, "\n".join(lines), quoted=True)))
     return tuple(found)
 
 
-def _line(hit: Hit) -> str:
+def _line(hit: RecalledMemory) -> str:
     memory = hit.memory
     text = f"{memory.trigger} -> {memory.resolution}".replace("\n", " ")
     return f"- {cut(shown(text), LONGEST_LINE)} [{memory.name}]"
 
 
-def _question(beads: Sequence[Bead], limit: int) -> Question:
+def _question(beads: Sequence[Bead], limit: int) -> RecallQuery:
     """Titles first: they are what a memory is most like."""
     titles = [bead.title for bead in beads]
-    descriptions = [text_of(bead.row, "description") for bead in beads]
+    descriptions = [bead.description for bead in beads]
     text = "\n".join((*titles, *descriptions))[:_LONGEST_DESCRIPTION]
     named = (*(path for bead in beads for path in bead.paths), *files_in(text))
-    return Question(text, limit=limit, files=tuple(dict.fromkeys(named))[:_MOST_FILES])
+    return RecallQuery(text, limit=limit, files=tuple(dict.fromkeys(named))[:_MOST_FILES])
 
 
 def note_injection(
@@ -148,19 +138,13 @@ def note_injection(
     if not injection.summary:
         return
 
-    def decide(view: Snapshot, now: str) -> Changes:
-        working = Working(view, now=now)
-        attached: dict[str, tuple[Row, ...]] = {}
+    def decide(edit: TrackerEdit) -> None:
+        summary = f"attempt {attempt}: {injection.summary}"
         body = "\n".join(injection.names or injection.withheld)
-        for bead in beads:
-            summary = f"attempt {attempt}: {injection.summary}"
-            said = event(EVENT, summary=summary, body=body, actor=RUNNER, source="helix", at=now)
-            changes = add_event(view, bead, said, now=now)
-            working.put(changes.put[bead])
-            attached |= changes.attached
-        return changed(working.changes(), attached=attached)
+        for bead_id in beads:
+            edit.add_event(bead_id, EVENT, summary=summary, body=body, source="helix")
 
-    tracker.change(decide)
+    tracker.edit(decide)
 
 
 def credit_outcome(project: Project, outcome: Outcome, *, clock: Clock) -> str:
@@ -177,3 +161,75 @@ def credit_outcome(project: Project, outcome: Outcome, *, clock: Clock) -> str:
     names = dict.fromkeys(name for one in done for name in one.credited)
     word = "helped" if passed else "failed"
     return f"memory: {len(names)} credited as {word}" if names else ""
+
+
+MOST_RECORDS = 200
+"""How far back an earlier failure is looked for."""
+
+
+def learn_from_outcome(
+    project: Project, title: str, outcome: Outcome, *, settings: HelixSettings, clock: Clock
+) -> str:
+    """One failure memory if this bead failed its checks before and has landed now; a remark."""
+    if not isinstance(outcome, Landed) or not verdict_of(outcome):
+        return ""
+    try:
+        failed = find_failed(project, outcome)
+        draft = lesson_of(title, failed, outcome) if failed is not None else None
+        if draft is None:
+            return ""
+        wits = wits_of(project, settings, clock=clock)
+        with open_store(project) as store:
+            stored = store_memory(store, draft, wits, now=clock.stamp())
+    except (DdxError, OSError) as problem:
+        return f"nothing was learned from {outcome.facts.attempt}: {problem}"
+    return f"learned: {stored.memory.name}" if isinstance(stored, MemoryAdded) else ""
+
+
+def find_failed(project: Project, outcome: Outcome) -> Check | None:
+    """The check that failed in the last earlier attempt on one of the same beads."""
+    fixed = outcome.facts
+    for number, kept in enumerate(reversed(read_attempts(project))):
+        if number >= MOST_RECORDS:
+            return None
+        if kept.attempt == fixed.attempt or not set(kept.beads) & set(fixed.beads):
+            continue
+        checks = map(_check, kept.result.get("checks", ()))
+        failed = next((check for check in checks if not check.passed), None)
+        if failed is not None:
+            return failed
+    return None
+
+
+def _check(row: dict[str, Any]) -> Check:
+    """As it stands in result.json; an older record may know less of it."""
+    known = {key: found for key, found in row.items() if key in Check.__annotations__}
+    return Check(**{"name": "", "command": "", "origin": "", "passed": True, **known})
+
+
+INSTEAD = "say it in your answer: what was learned is stored once the checks have spoken"
+"""What an attempt's agent is told in place of changing memories (A-10)."""
+
+
+def open_store(project: Project) -> MemoryStore:
+    """Where the project's database is; its folder is kept from git where it is ours."""
+    path = database_path(project)
+    if os.path.dirname(path) == path_in(project):
+        own_folder(project)
+    return MemoryStore(path)
+
+
+def embedder_of(
+    project: Project, settings: HelixSettings, *, clock: Clock
+) -> Embedder | NoEmbedder:
+    """What the settings say; a model of others is asked only for a repository that is trusted."""
+    return open_embedder(
+        settings.embedder,
+        is_trusted=project.is_trusted(),
+        cache=project.ddx("cache", "embedders"),
+        clock=clock,
+    )
+
+
+def wits_of(project: Project, settings: HelixSettings, *, clock: Clock) -> StoreContext:
+    return StoreContext(embedder_of(project, settings, clock=clock), Masker.of_children())

@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ddx.text import cut, shown_on_one_line
-from ddx.values import changed, value
-from helix.memory.crediting import CREDIT
-from helix.memory.model import Draft, Edge, Relation
+from ddx.base import changed, cut, shown, value
+from helix.memory.credits import CREDIT
+from helix.memory.model import MemoryDraft, MemoryEdge, Relation
 from helix.memory.rows import add_edge, find_memory, put
-from helix.memory.storing import Added, Merged, Rejected, store_memory
+from helix.memory.storage import MemoryAdded, MemoryMerged, MemoryRejected, store_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ddx.execution.model import Check, Facts
+    from ddx.attempts import Outcome
+    from ddx.proof import Check
+    from helix.memory.storage import StoreContext, StoreOutcome
     from helix.memory.store import MemoryStore
-    from helix.memory.storing import Stored, Wits
 
 MOST_EXTRACTIONS = 20
 MOST_RELATIONSHIPS = 40
@@ -44,15 +44,16 @@ _PLACE = re.compile(r"(?:/[\w.@+-]+){3,}/(?=[\w.@+-])")
 # -- without an agent ------------------------------------------------------------------------
 
 
-def lesson_of(title: str, failed: Check, fixed: Facts) -> Draft | None:
+def lesson_of(title: str, failed: Check, outcome: Outcome) -> MemoryDraft | None:
     """One failure memory: which check failed and how it said so, and what the fix touched."""
+    fixed = outcome.facts
     if not fixed.paths:
         return None
-    about = cut(shown_on_one_line(title), _LONGEST_TITLE)
+    about = cut(shown(title, one_line=True), _LONGEST_TITLE)
     paths = ", ".join(fixed.paths[:_MOST_PATHS])
     more = len(fixed.paths) - _MOST_PATHS
     size = fixed.diffstat.strip().rpartition("\n")[2].strip()
-    return Draft(
+    return MemoryDraft(
         "failure",
         cut(f"{about}: {failed.name} fails with {_complaint(failed)}", 2 * _LONGEST_LINE),
         f"It passed once {paths}{f' and {more} more' if more > 0 else ''} had been changed"
@@ -68,32 +69,32 @@ def _complaint(check: Check) -> str:
     told = [line for line in lines if line and not _TALLY.search(line)]
     telling = [line for line in told if _TELLING.search(line)]
     said = (telling or told or [check.reason or f"exit code {check.exit_code}"])[-1]
-    return cut(shown_on_one_line(_PLACE.sub("", said)), _LONGEST_LINE)
+    return cut(shown(_PLACE.sub("", said), one_line=True), _LONGEST_LINE)
 
 
 # -- from the observer -----------------------------------------------------------------------
 
 
 @value
-class Learned:
+class LearnResult:
     """What became of an observer's words."""
 
-    stored: tuple[Stored, ...]
+    stored: tuple[StoreOutcome, ...]
     edges: int
     remarks: tuple[str, ...]
 
     @property
     def added(self) -> tuple[str, ...]:
-        return tuple(one.memory.name for one in self.stored if isinstance(one, Added))
+        return tuple(one.memory.name for one in self.stored if isinstance(one, MemoryAdded))
 
 
 def learn_observation(
-    store: MemoryStore, observation: Mapping[str, Any], wits: Wits, *, now: str
-) -> Learned:
+    store: MemoryStore, observation: Mapping[str, Any], wits: StoreContext, *, now: str
+) -> LearnResult:
     """The failures, patterns and relationships of an observer's JSON, each judged by itself."""
     given = observation.get("extractions")
     extractions = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-    stored: list[Stored] = []
+    stored: list[StoreOutcome] = []
     names: dict[str, str] = {}
     remarks: list[str] = []
     for one in extractions[:MOST_EXTRACTIONS]:
@@ -101,20 +102,22 @@ def learn_observation(
         called = _text(one, "name")
         outcome = store_memory(store, draft, wits, now=now, like=called)
         stored.append(outcome)
-        if isinstance(outcome, Rejected):
+        if isinstance(outcome, MemoryRejected):
             remarks.append(f"not remembered: {outcome.reason}")
         else:
             names[called] = outcome.memory.name
     if len(extractions) > MOST_EXTRACTIONS:
         remarks.append(f"only the first {MOST_EXTRACTIONS} extractions were looked at")
     edges = _relate(store, observation.get("relationships"), names, now=now)
-    return Learned(tuple(stored), edges, tuple(remarks))
+    return LearnResult(tuple(stored), edges, tuple(remarks))
 
 
-def _draft(one: Mapping[str, Any]) -> Draft:
+def _draft(one: Mapping[str, Any]) -> MemoryDraft:
     task = _text(one, "source_task")
     source = f"{OBSERVED} {cut(task, _LONGEST_TITLE)}".strip()
-    return Draft(_text(one, "type"), _text(one, "trigger"), _text(one, "resolution"), source)
+    return MemoryDraft(
+        _text(one, "type"), _text(one, "trigger"), _text(one, "resolution"), source=source
+    )
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:
@@ -133,7 +136,7 @@ def _relate(store: MemoryStore, given: Any, names: Mapping[str, str], *, now: st
             source, target = (names.get(_text(row, end), _text(row, end)) for end in ("from", "to"))
             known = all(find_memory(db, name) is not None for name in (source, target))
             if known and source != target:
-                edge = Edge(source, target, Relation(row["type"]))
+                edge = MemoryEdge(source, target, Relation(row["type"]))
                 found += add_edge(db, edge, now=now)
     return found
 
@@ -142,7 +145,7 @@ def _relate(store: MemoryStore, given: Any, names: Mapping[str, str], *, now: st
 
 
 @value
-class Chunked:
+class ChunkResult:
     """`status` is added, strengthened, skipped or rejected."""
 
     status: str
@@ -152,30 +155,27 @@ class Chunked:
 
 def chunk(
     store: MemoryStore,
-    wits: Wits,
+    wits: StoreContext,
     *,
     task: str,
     outcome: str,
     approach: str,
     source: str,
     now: str,
-) -> Chunked:
+) -> ChunkResult:
     """What worked becomes a pattern; told again, the pattern is strengthened."""
     if not outcome.strip().lower().startswith(_SUCCESS):
-        return Chunked("skipped", reason="only a success is worth repeating")
-    draft = Draft(
-        "pattern", f"Task: {task}", f"Approach that worked: {approach}", source or CHUNKED
-    )
-    if not approach.strip():
-        draft = changed(draft, resolution="")
+        return ChunkResult("skipped", reason="only a success is worth repeating")
+    worked = f"Approach that worked: {approach}" if approach.strip() else ""
+    draft = MemoryDraft("pattern", f"Task: {task}", worked, source=source or CHUNKED)
     match store_memory(store, draft, wits, now=now, like=task):
-        case Added(memory=memory):
-            return Chunked("added", memory.name)
-        case Rejected(reason=reason):
-            return Chunked("rejected", reason=reason)
-        case Merged(memory=memory, reason=reason):
+        case MemoryAdded(memory=memory):
+            return ChunkResult("added", memory.name)
+        case MemoryRejected(reason=reason):
+            return ChunkResult("rejected", reason=reason)
+        case MemoryMerged(memory=memory, reason=reason):
             with store.writing() as db:
                 known = find_memory(db, memory.name)
                 if known is not None:
                     put(db, changed(known, helped=known.helped + CREDIT))
-            return Chunked("strengthened", memory.name, reason)
+            return ChunkResult("strengthened", memory.name, reason)

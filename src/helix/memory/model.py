@@ -7,9 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from ddx.errors import UsageError
-from ddx.text import require_clean
-from ddx.values import value
+from ddx.base import UsageError, require_clean, value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -23,7 +21,7 @@ LONGEST_PATH = 400
 MOST_FILE_PATTERNS = 20
 
 
-class Kind(StrEnum):
+class MemoryKind(StrEnum):
     """What a memory is good for: to avoid something, or to do it again."""
 
     FAILURE = "failure"
@@ -38,7 +36,7 @@ class Relation(StrEnum):
 
 
 @value
-class Draft:
+class MemoryDraft:
     """Something that might be remembered, before anybody has judged it."""
 
     type: str
@@ -49,7 +47,7 @@ class Draft:
 
 
 @value
-class Past:
+class MemoryHistory:
     """What a memory that comes from elsewhere has been through; a new one has no past."""
 
     created_at: str = ""
@@ -65,7 +63,7 @@ class Memory:
 
     id: int
     name: str
-    type: Kind
+    type: MemoryKind
     trigger: str
     resolution: str
     helped: float = 0.0
@@ -90,7 +88,7 @@ class Memory:
 
 
 @value
-class Edge:
+class MemoryEdge:
     """How one memory stands to another."""
 
     source: str
@@ -102,9 +100,9 @@ class Edge:
 # -- what may be remembered (M-2) ----------------------------------------------------------
 
 
-def rejection(draft: Draft) -> str:
+def rejection(draft: MemoryDraft) -> str:
     """Why it may not be remembered, whoever says it; empty if it may."""
-    if draft.type not in tuple(Kind):
+    if draft.type not in tuple(MemoryKind):
         return f"type must be failure or pattern, not {draft.type!r}"
     if len(draft.trigger.strip()) < SHORTEST_TRIGGER:
         return f"trigger too short: it needs at least {SHORTEST_TRIGGER} characters"
@@ -159,6 +157,35 @@ def free_name(trigger: str, taken: Collection[str]) -> str:
     return name
 
 
+# -- advice that comes back (M-10) ---------------------------------------------------------
+
+REPEATED = 0.8
+"""The share of a text's word groups that a memory may hold before the text counts as its echo."""
+_GROUP = 3
+
+
+def is_echo(draft: MemoryDraft, memory: Memory) -> bool:
+    """Do trigger and resolution both stand in the memory already, word for word or nearly so?
+
+    A text that recall had handed out is no new knowledge.
+    """
+    known = _groups(memory.whole)
+    return all(_share(text, known) >= REPEATED for text in (draft.trigger, draft.resolution))
+
+
+def _share(text: str, known: set[tuple[str, ...]]) -> float:
+    groups = _groups(text)
+    return len(groups & known) / len(groups) if groups else 0.0
+
+
+def _groups(text: str) -> set[tuple[str, ...]]:
+    """Every three words that follow each other; shorter ones too, so that a short text counts."""
+    words = identity(text).split()
+    if len(words) < _GROUP:
+        return {tuple(words)} if words else set()
+    return {tuple(words[place : place + _GROUP]) for place in range(len(words) - _GROUP + 1)}
+
+
 # -- the files that a memory is about ------------------------------------------------------
 
 _ROOTS = "src|lib|app|apps|api|cmd|components|docs|internal|pkg|scripts?|services|tests?|utils"
@@ -176,7 +203,7 @@ def files_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, found)))[:MOST_FILE_PATTERNS]
 
 
-def patterns_of(draft: Draft) -> tuple[str, ...]:
+def patterns_of(draft: MemoryDraft) -> tuple[str, ...]:
     """What was said, and what trigger and resolution name."""
     said = filter(None, map(_clean_path, draft.files))
     named = files_in(f"{draft.trigger}\n{draft.resolution}")

@@ -11,32 +11,35 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.errors import Busy, Refused, UsageError
-from ddx.fastjson import loads
-from ddx.values import changed, value
-from helix.memory.embedders.base import Absent, Calibration, EmbedderFailed, saturated
-from helix.memory.model import Kind, names_a_file
-from helix.memory.rows import count_memories, edges_around, find_memory, memories_by_id
+from ddx.base import Busy, Clock, Refused, UsageError, changed, loads, value
+from helix.memory.embedders import Calibration, EmbedderFailed, NoEmbedder, saturated
+from helix.memory.model import MemoryKind, names_a_file
+from helix.memory.rows import (
+    bm25_scores,
+    count_memories,
+    coverages,
+    edges_around,
+    find_memory,
+    memories_by_id,
+    question_terms,
+)
 from helix.memory.scoring import (
     MOST_HOPS,
-    Candidate,
+    RecallCandidate,
     Similarity,
     effectiveness_of,
     neighbours,
     rank,
 )
 from helix.memory.vectors import BATCH, count_waiting, embed_waiting, read_matrix
-from helix.memory.words import bm25_scores, coverages, question_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from sqlite3 import Connection
 
-    from ddx.clock import Clock
-    from helix.memory.embedders.base import Embedder, Vectors
+    from helix.memory.embedders import Embedder, Vectors
     from helix.memory.model import Memory
-    from helix.memory.scoring import Hit
+    from helix.memory.scoring import RecalledMemory
     from helix.memory.store import MemoryStore
     from helix.memory.vectors import Matrix
 
@@ -61,7 +64,7 @@ _FEW = 4
 
 
 @value
-class Question:
+class RecallQuery:
     """What is asked, and what an answer must be to count."""
 
     text: str
@@ -72,10 +75,10 @@ class Question:
 
 
 @value
-class Recalled:
+class RecallResult:
     """The hits, best first, and how they were found."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[RecalledMemory, ...]
     terms: tuple[str, ...]
     embedder: str
     """Empty: by words alone."""
@@ -89,11 +92,11 @@ class Recall:
     def __init__(
         self,
         store: MemoryStore,
-        embedder: Embedder | Absent,
+        embedder: Embedder | NoEmbedder,
         *,
         patience_s: float | None = PATIENCE_S,
         progress: Callable[[int, int], None] = lambda done, total: None,
-        clock: Clock = SYSTEM_CLOCK,
+        clock: Clock = Clock(),
     ) -> None:
         """`patience_s` None: whoever asks waits, and sees `progress`, until all are embedded."""
         self._store = store
@@ -104,12 +107,12 @@ class Recall:
         self._matrix: Matrix | None = None
         self._seen: tuple[int, int] = (0, 0)
 
-    def ask(self, question: Question, *, now: str) -> Recalled:
+    def ask(self, question: RecallQuery, *, now: str) -> RecallResult:
         """The best memories for it, and their neighbours where there is room."""
         require_answerable(question)
         terms = question_terms(question.text[:LONGEST_QUERY])
         note = ""
-        if isinstance(self._embedder, Absent):
+        if isinstance(self._embedder, NoEmbedder):
             note = "" if self._embedder.is_chosen else self._embedder.reason
         else:
             try:
@@ -120,11 +123,11 @@ class Recall:
             found = coverages(db, terms, count_memories(db))
             similar = {number: Similarity(words=share) for number, share in found.items()}
             hits = _answer(db, question, similar, TEXT_ONLY, now=now)
-        return Recalled(hits, terms, "", note)
+        return RecallResult(hits, terms, "", note=note)
 
     def _by_meaning(
-        self, embedder: Embedder, question: Question, terms: tuple[str, ...], *, now: str
-    ) -> Recalled:
+        self, embedder: Embedder, question: RecallQuery, terms: tuple[str, ...], *, now: str
+    ) -> RecallResult:
         note = "" if self._is_current() else self._embed_waiting(embedder, terms)
         asked = embedder.embed([question.text[:LONGEST_QUERY]])[0]
         with self._store.reading() as db:
@@ -133,7 +136,7 @@ class Recall:
             hits = _answer(db, question, similar, embedder.calibration, now=now)
         if note:  # rows wait: the next question goes on with them
             self._matrix = None
-        return Recalled(hits, terms, embedder.id, note)
+        return RecallResult(hits, terms, embedder.id, note=note)
 
     def _embed_waiting(self, embedder: Embedder, terms: tuple[str, ...]) -> str:
         """Why some rows had to be left without vectors; empty if none was.
@@ -172,10 +175,10 @@ class Recall:
         return self._matrix
 
 
-def require_answerable(question: Question) -> None:
+def require_answerable(question: RecallQuery) -> None:
     if not question.text.strip():
         raise UsageError("what is to be recalled?", hint='helix memory recall "flaky login test"')
-    if question.type and question.type not in tuple(Kind):
+    if question.type and question.type not in tuple(MemoryKind):
         raise UsageError(f"type must be failure or pattern, not {question.type!r}")
     if question.limit < 1:
         raise UsageError("at least one memory must be asked for", hint="--limit 1")
@@ -208,19 +211,21 @@ def _similarities(
 
 def _answer(
     db: Connection,
-    question: Question,
+    question: RecallQuery,
     similar: dict[int, Similarity],
     calibration: Calibration,
     *,
     now: str,
-) -> tuple[Hit, ...]:
+) -> tuple[RecalledMemory, ...]:
     about = _naming(db, question.files)
     similar |= {
         number: changed(similar.get(number, Similarity()), files=FILE_BONUS) for number in about
     }
     above = [number for number, one in similar.items() if one.raw >= calibration.floor]
     known = memories_by_id(db, above)
-    candidates = [Candidate(known[number], similar[number]) for number in above if number in known]
+    candidates = [
+        RecallCandidate(known[number], similar[number]) for number in above if number in known
+    ]
     fitting = [one for one in candidates if _fits(one.memory, question)]
     hits = rank(fitting, calibration, now=now)[: question.limit]
     room = question.limit - len(hits)
@@ -228,15 +233,15 @@ def _answer(
 
 
 def _beside(
-    db: Connection, hits: Sequence[Hit], question: Question, *, now: str
-) -> tuple[Hit, ...]:
+    db: Connection, hits: Sequence[RecalledMemory], question: RecallQuery, *, now: str
+) -> tuple[RecalledMemory, ...]:
     names = [hit.memory.name for hit in hits]
     edges = edges_around(db, names, hops=MOST_HOPS)
     found = neighbours(hits, edges, lambda name: find_memory(db, name), now=now)
     return tuple(hit for hit in found if _fits(hit.memory, question))
 
 
-def _fits(memory: Memory, question: Question) -> bool:
+def _fits(memory: Memory, question: RecallQuery) -> bool:
     effectiveness = effectiveness_of(memory.helped, memory.failed)
     return question.type in ("", memory.type) and effectiveness >= question.min_effectiveness
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ddx.instants import seconds_between
-from ddx.values import changed, value
+from ddx.base import Instant, changed, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from helix.memory.embedders.base import Calibration
-    from helix.memory.model import Edge, Memory
+    from helix.memory.embedders import Calibration
+    from helix.memory.model import Memory, MemoryEdge
 
 RELEVANCE_WEIGHT, EFFECTIVENESS_WEIGHT, RECENCY_WEIGHT = 0.5, 0.3, 0.2
 HALF_LIFE_DAYS = 7.0
@@ -43,13 +42,13 @@ class Similarity:
 
 
 @value
-class Candidate:
+class RecallCandidate:
     memory: Memory
     similarity: Similarity
 
 
 @value
-class Hit:
+class RecalledMemory:
     """A memory that was recalled, with every part of its score."""
 
     memory: Memory
@@ -84,53 +83,74 @@ def recency_of(memory: Memory, *, now: str) -> float:
 
 def idle_days(memory: Memory, *, now: str) -> float:
     """Whole and broken days; a clock that went back makes nothing younger than new."""
-    elapsed_s = seconds_between(memory.last_used or memory.created_at, now)
+    elapsed_s = Instant(memory.last_used or memory.created_at).seconds_until(now)
     return max(elapsed_s or 0.0, 0.0) / _DAY_S
 
 
-def rank(candidates: Iterable[Candidate], calibration: Calibration, *, now: str) -> tuple[Hit, ...]:
+def rank(
+    candidates: Iterable[RecallCandidate], calibration: Calibration, *, now: str
+) -> tuple[RecalledMemory, ...]:
     """The direct hits, best first: above the floor and close to the best one, then the formula."""
     above = [one for one in candidates if one.similarity.raw >= calibration.floor]
     if not above:
         return ()
     least = max(one.similarity.raw for one in above) - calibration.width
     close = [one for one in above if one.similarity.raw >= least]
-    hits = [_hit(one, calibration, now=now) for one in close]
+    hits = [
+        _recalled(it.memory, calibration.relevance(it.similarity.raw), it.similarity, now=now)
+        for it in close
+    ]
     return tuple(sorted(hits, key=lambda hit: (-hit.score, -hit.similarity.raw, hit.memory.name)))
 
 
-def _hit(one: Candidate, calibration: Calibration, *, now: str) -> Hit:
-    relevance = calibration.relevance(one.similarity.raw)
-    effectiveness = effectiveness_of(one.memory.helped, one.memory.failed)
-    recency = recency_of(one.memory, now=now)
-    score = score_of(relevance, effectiveness, recency)
-    return Hit(one.memory, score, relevance, effectiveness, recency, one.similarity)
+def _recalled(
+    memory: Memory,
+    relevance: float,
+    similarity: Similarity,
+    *,
+    now: str,
+    hop: int = 0,
+    via: str = "",
+) -> RecalledMemory:
+    effectiveness = effectiveness_of(memory.helped, memory.failed)
+    recency = recency_of(memory, now=now)
+    return RecalledMemory(
+        memory,
+        score_of(relevance, effectiveness, recency),
+        relevance,
+        effectiveness=effectiveness,
+        recency=recency,
+        similarity=similarity,
+        hop=hop,
+        via=via,
+    )
 
 
 # -- neighbours ----------------------------------------------------------------------------
 
 
 def neighbours(
-    hits: Sequence[Hit],
-    edges: Iterable[Edge],
+    hits: Sequence[RecalledMemory],
+    edges: Iterable[MemoryEdge],
     find: Callable[[str], Memory | None],
     *,
     now: str,
-) -> tuple[Hit, ...]:
+) -> tuple[RecalledMemory, ...]:
     """Memories on edges from direct hits, best first, and none above the weakest of those."""
     weakest = min((hit.score for hit in hits), default=0.0)
     beside = _beside(edges)
     found = {hit.memory.name: hit for hit in hits}
     frontier = list(hits)
     for hop in range(1, MOST_HOPS + 1):
-        reached: dict[str, Hit] = {}
+        reached: dict[str, RecalledMemory] = {}
         for origin in frontier:
             for name, weight in beside.get(origin.memory.name, ()):
                 memory = None if name in found else find(name)
                 if memory is None:
                     continue
                 relevance = origin.relevance * min(weight, 1.0) * HOP_DISCOUNT
-                hit = _neighbour(memory, relevance, origin, hop=hop, now=now)
+                via = origin.memory.name
+                hit = _recalled(memory, relevance, Similarity(), now=now, hop=hop, via=via)
                 if name not in reached or hit.score > reached[name].score:
                     reached[name] = hit
         found |= reached
@@ -140,15 +160,7 @@ def neighbours(
     return tuple(sorted(capped, key=lambda hit: (-hit.score, hit.hop, hit.memory.name)))
 
 
-def _neighbour(memory: Memory, relevance: float, origin: Hit, *, hop: int, now: str) -> Hit:
-    effectiveness = effectiveness_of(memory.helped, memory.failed)
-    recency = recency_of(memory, now=now)
-    score = score_of(relevance, effectiveness, recency)
-    via = origin.memory.name
-    return Hit(memory, score, relevance, effectiveness, recency, Similarity(), hop, via)
-
-
-def _beside(edges: Iterable[Edge]) -> dict[str, list[tuple[str, float]]]:
+def _beside(edges: Iterable[MemoryEdge]) -> dict[str, list[tuple[str, float]]]:
     """Both directions of every edge that is strong enough."""
     found: dict[str, list[tuple[str, float]]] = {}
     for edge in edges:

@@ -11,15 +11,12 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.environment import variable
-from ddx.errors import Busy, CorruptFile, DdxError, Refused
-from ddx.files import Lock
-from helix.folder import path_in
-from helix.memory.migrations import LATEST, migrate
+from ddx.base import Busy, Clock, CorruptFile, DdxError, Lock, Refused, variable
+from helix.project import path_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from sqlite3 import Connection
 
     from ddx.project import Project
 
@@ -76,6 +73,11 @@ class MemoryStore:
         with self._in_words(), _transaction(self._open(), "BEGIN IMMEDIATE"):
             yield self._open()
 
+    def is_empty(self) -> bool:
+        """Nothing was ever learned, or all of it is forgotten."""
+        with self.reading() as db:
+            return db.execute("SELECT 1 FROM memory LIMIT 1").fetchone() is None
+
     @property
     def state(self) -> tuple[int, int]:
         """Another one after every change, by us or by others: for whoever keeps a copy."""
@@ -90,12 +92,7 @@ class MemoryStore:
 
     def _bring_up_to_date(self, db: sqlite3.Connection) -> None:
         """Under a lock of ours: SQLite does not wait for its own where the journal is switched."""
-        lock = Lock(
-            f"{self.path}.lock",
-            wait_s=self._busy_s,
-            clock=SYSTEM_CLOCK,
-            command="helix memory",
-        )
+        lock = Lock(f"{self.path}.lock", wait_s=self._busy_s, clock=Clock(), command="helix memory")
         with lock:
             version = _version(db)
             if version > LATEST:
@@ -152,3 +149,130 @@ def _transaction(db: sqlite3.Connection, begin: str) -> Iterator[None]:
 
 def _version(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+_FIRST = (
+    """
+    CREATE TABLE memory (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        type TEXT NOT NULL CHECK (type IN ('failure', 'pattern')),
+        trigger TEXT NOT NULL,
+        resolution TEXT NOT NULL,
+        identity TEXT NOT NULL,
+        helped REAL NOT NULL DEFAULT 0 CHECK (helped >= 0),
+        failed REAL NOT NULL DEFAULT 0 CHECK (failed >= 0),
+        source TEXT NOT NULL DEFAULT '',
+        created_at TEXT NOT NULL,
+        last_used TEXT,
+        file_patterns TEXT NOT NULL DEFAULT '[]',
+        pinned INTEGER NOT NULL DEFAULT 0,
+        embedder TEXT NOT NULL DEFAULT '',
+        embedding BLOB,
+        trigger_embedding BLOB,
+        UNIQUE (type, identity)
+    ) STRICT
+    """,
+    "CREATE INDEX memory_by_embedder ON memory (embedder)",
+    """
+    CREATE VIRTUAL TABLE memory_text USING fts5 (
+        trigger, resolution, content='memory', content_rowid='id',
+        tokenize='porter unicode61 remove_diacritics 2'
+    )
+    """,
+    """
+    CREATE TRIGGER memory_text_added AFTER INSERT ON memory BEGIN
+        INSERT INTO memory_text (rowid, trigger, resolution)
+        VALUES (new.id, new.trigger, new.resolution);
+    END
+    """,
+    """
+    CREATE TRIGGER memory_text_removed AFTER DELETE ON memory BEGIN
+        INSERT INTO memory_text (memory_text, rowid, trigger, resolution)
+        VALUES ('delete', old.id, old.trigger, old.resolution);
+    END
+    """,
+    """
+    CREATE TRIGGER memory_text_changed AFTER UPDATE OF trigger, resolution ON memory BEGIN
+        INSERT INTO memory_text (memory_text, rowid, trigger, resolution)
+        VALUES ('delete', old.id, old.trigger, old.resolution);
+        INSERT INTO memory_text (rowid, trigger, resolution)
+        VALUES (new.id, new.trigger, new.resolution);
+    END
+    """,
+    """
+    CREATE TABLE memory_edge (
+        id INTEGER PRIMARY KEY,
+        from_name TEXT NOT NULL REFERENCES memory (name) ON DELETE CASCADE,
+        to_name TEXT NOT NULL REFERENCES memory (name) ON DELETE CASCADE,
+        rel_type TEXT NOT NULL CHECK (rel_type IN ('co_occurs', 'causes', 'solves', 'similar')),
+        weight REAL NOT NULL DEFAULT 1 CHECK (weight > 0),
+        created_at TEXT NOT NULL,
+        UNIQUE (from_name, to_name, rel_type),
+        CHECK (from_name <> to_name)
+    ) STRICT
+    """,
+    "CREATE INDEX memory_edge_by_target ON memory_edge (to_name)",
+    """
+    CREATE TABLE exploration (
+        id INTEGER PRIMARY KEY,
+        objective TEXT NOT NULL,
+        data TEXT NOT NULL,
+        created_at TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE quarantine (
+        id INTEGER PRIMARY KEY,
+        type TEXT NOT NULL,
+        trigger TEXT NOT NULL,
+        resolution TEXT NOT NULL,
+        source TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        UNIQUE (type, trigger, resolution)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE trial (
+        attempt TEXT PRIMARY KEY,
+        held_out INTEGER NOT NULL,
+        passed INTEGER,
+        created_at TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE injection (
+        attempt TEXT NOT NULL REFERENCES trial (attempt) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        PRIMARY KEY (attempt, name)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE outcome (
+        bead TEXT NOT NULL,
+        name TEXT NOT NULL,
+        passed INTEGER NOT NULL,
+        created_at TEXT NOT NULL,
+        PRIMARY KEY (bead, name)
+    ) STRICT
+    """,
+)
+"""Memories and their edges, what was explored, what was injected and what came of it."""
+
+
+def _first(db: Connection) -> None:
+    for statement in _FIRST:
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first,)
+"""Step n brings a database from version n to version n + 1."""
+LATEST = len(MIGRATIONS)
+
+
+def migrate(db: Connection, version: int) -> None:
+    """Every step that is still to be done; the caller holds the transaction."""
+    for number, step in enumerate(MIGRATIONS[version:], start=version + 1):
+        step(db)
+        db.execute(f"PRAGMA user_version = {number:d}")

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from ddx.values import value
+from ddx.base import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from sqlite3 import Connection
 
-    from helix.memory.embedders.base import Embedder, Vectors
+    from helix.memory.embedders import Embedder, Vectors
     from helix.memory.store import MemoryStore
 
 BATCH = 32

@@ -1,224 +1,147 @@
-"""Where explorers look: the parts of a repository that matter for an objective (O-6). Pure.
-
-A part follows the repository's own boundaries. Some show where intent comes in (entry points, from
-the top down), some where the core types live (from the bottom up); those whose names share words
-with the objective come first. The same files and words always give the same parts.
-"""
+"""The first phase: explorers side by side, and what they found made into one (O-6)."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+import os
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
-from ddx.values import value
+from ddx.attempts import End
+from ddx.base import DdxError
+from ddx.git import Repository
+from helix.objective.agents import EXPLORER, RESUME, Answered, ask_agent
+from helix.objective.exploration import MEMORY, choose_scopes, synthesize
+from helix.objective.threads import as_they_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-FEWEST, MOST = 3, 6
-"""Explorers at all, `memory` and `framework` included."""
-MEMORY, FRAMEWORK = "memory", "framework"
-WHOLE = "."
+    from ddx.attempts import AttemptContext
+    from helix.objective.agents import AgentCalls, QuestionOutcome
+    from helix.objective.exploration import ExplorerScope
+    from helix.objective.operator import Operator
+    from helix.objective.orchestrator import Orchestrator
+    from helix.project import PassContext
 
-_BROAD_SHARE, _BROAD_FILES, _MOST_SHARE = 0.15, 12, 0.4
-_MOST_DEPTH = 6
-_LONGEST_WORD_CUT = 4
+FOUND = "explored"
+"""The note of what one scope's explorer found: after a crash it is not asked again."""
+MISSED = "not-explored"
 
-_SKIPPED = frozenset(
-    {
-        *("node_modules", "vendor", "third_party", "dist", "build", "target", "venv", "coverage"),
-        *("__pycache__", "site-packages", "fixtures", "testdata", "snapshots"),
-    }
-)
-_SOURCES = frozenset(
-    {
-        *("py", "js", "mjs", "cjs", "ts", "tsx", "jsx", "vue", "svelte", "go", "rs", "rb", "php"),
-        *("java", "kt", "kts", "scala", "swift", "c", "h", "cc", "cpp", "hpp", "cs", "fs", "ex"),
-        *("exs", "erl", "clj", "hs", "ml", "lua", "pl", "r", "jl", "dart", "sh", "bash", "sql"),
-        *("proto", "graphql", "css", "scss", "html"),
-    }
-)
-_ENTRIES = frozenset(
-    {
-        *("api", "app", "apps", "bin", "cli", "cmd", "command", "commands", "config", "controller"),
-        *("controllers", "endpoints", "handlers", "index", "main", "manage", "middleware", "pages"),
-        *("route", "router", "routers", "routes", "server", "settings", "urls", "views", "web"),
-    }
-)
-_CORES = frozenset(
-    {
-        *("base", "common", "core", "data", "database", "db", "domain", "entities", "entity"),
-        *("lib", "model", "models", "repository", "schema", "schemas", "storage", "store", "types"),
-        *("util", "utils"),
-    }
-)
-_TESTS = frozenset({"test", "tests", "spec", "specs", "__tests__", "e2e", "docs", "examples"})
-_STOP = frozenset(
-    {
-        *("a", "an", "and", "as", "at", "be", "by", "for", "from", "in", "into", "is", "it", "its"),
-        *("of", "on", "or", "so", "that", "the", "this", "to", "with", "when"),
-        *("add", "change", "create", "fix", "implement", "improve", "make", "new", "remove"),
-        *("support", "update", "use"),
-    }
-)
-_FOCUS = {
-    "top": "where a user's intent comes in: entry points, routes, commands, configuration",
-    "bottom": "the core types: models, stores and what others are built on",
-    "plain": "what of it the objective touches, and what depends on that",
-}
+_MOST_FILES = 50_000
+_MOST_MEMORIES = 8
 
 
-@value
-class Scope:
-    """One explorer's part and what it looks for there."""
+class Exploration:
+    """What is to be looked at, and what was found; rounds of explorers, asked side by side."""
 
-    name: str
-    focus: str
-    files: tuple[str, ...] = ()
-    """What lies in it, for whoever must tell where a file belongs."""
+    def __init__(self, calls: AgentCalls, orchestrator: Orchestrator, operator: Operator) -> None:
+        self._calls = calls
+        self._orchestrator = orchestrator
+        self._tell = operator.tell
+        context, objective = calls.context, orchestrator.objective
+        self._files = list_files(context.site.project.root)
+        self._scopes = choose_scopes(self._files, objective, most=context.settings.explorers)
+        notes = orchestrator.notes(FOUND)
+        self._found = {str(note["scope"]): note["found"] for note in notes}
+        if MEMORY not in self._found:
+            self._found[MEMORY] = _remembered(context, objective, self._tell)
+        self._missed: dict[str, str] = {}
+        """Why nobody explored it, by scope."""
 
+    @property
+    def waiting(self) -> list[ExplorerScope]:
+        """Nobody has answered for these yet."""
+        known = {*self._found, *self._missed}
+        return [scope for scope in self._scopes if scope.name not in known]
 
-def choose_scopes(files: Iterable[str], objective: str, *, most: int = MOST) -> tuple[Scope, ...]:
-    """At least one part of the code, at most `most` scopes, and always `memory` and `framework`."""
-    wanted = words_of(objective)
-    sources = sorted(path for path in set(files) if _is_source(path))
-    parts = {folder: tuple(paths) for folder, paths in _split(sources).items()}
-    chosen = _chosen(parts, wanted, max(most - 2, 1)) or [WHOLE]
-    return (
-        *(Scope(_named(it), _focus(it, parts.get(it, ())), parts.get(it, ())) for it in chosen),
-        Scope(MEMORY, "failures to avoid and patterns that worked here before"),
-        Scope(FRAMEWORK, "the framework, its idioms and the conventions of this repository"),
-    )
+    def ask(self, context: PassContext) -> End | None:
+        """One round; whom only the harness failed is asked again in the next."""
+        ends = []
+        for scope, answer in self._ask_all(context, self.waiting):
+            if isinstance(answer, Answered):
+                self._found[scope.name] = answer.found
+                continue
+            ends.append(self._calls.cut_off(answer.end))
+            if not answer.end.is_harness_fault and ends[-1] is None:
+                self._missed[scope.name] = answer.reason
+                missed = {"scope": scope.name, "reason": answer.reason}
+                self._orchestrator.note(MISSED, missed)
+                self._tell(f"nobody explored {scope.name}: {answer.reason}")
+        return next(filter(None, ends), None)
 
+    def result(self) -> dict[str, Any] | End:
+        """What all of them found, made into one; where nobody answered, it can be resumed."""
+        missed = next(reversed(self._missed.values()), "")
+        if missed and not self._found.keys() - {MEMORY}:
+            return End(f"no explorer answered: {missed}; {RESUME}", 1)
+        objective = self._orchestrator.objective
+        explored = synthesize(objective, self._scopes, self._found, self._files)
+        _keep(self._calls.context.site, objective, explored, self._tell)
+        return explored
 
-def entry_points(files: Iterable[str]) -> list[str]:
-    """Files in which something begins, the shallow ones first."""
-    found = [path for path in files if _is_source(path) and _stem(path) in _BEGINS]
-    return sorted(found, key=lambda path: (path.count("/"), path))
-
-
-_BEGINS = frozenset({"main", "__main__", "cli", "app", "server", "index", "manage", "wsgi", "asgi"})
-
-
-def words_of(text: str) -> set[str]:
-    """The words that carry meaning, cut so that `logins` and `login` meet."""
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text)
-    found = re.findall(r"[^\W_]+", spaced.casefold())
-    return {_cut(word) for word in found if word not in _STOP and len(word) > 1}
-
-
-def _cut(word: str) -> str:
-    for ending in ("ations", "ation", "ators", "ator", "ings", "ing", "ers", "ies", "ed", "es"):
-        if word.endswith(ending) and len(word) - len(ending) >= _LONGEST_WORD_CUT:
-            return word.removesuffix(ending)
-    return word.removesuffix("s") if len(word) > _LONGEST_WORD_CUT else word
-
-
-# -- boundaries ----------------------------------------------------------------------------
-
-
-def _split(sources: Sequence[str]) -> dict[str, list[str]]:
-    """Files by the folder that holds them together; what is too broad gives way to its parts."""
-    parts = _by_folder(sources, "")
-    for _ in range(_MOST_DEPTH):
-        broad = [folder for folder, paths in parts.items() if _is_broad(folder, paths, sources)]
-        if not broad:
-            break
-        for folder in broad:
-            parts |= _by_folder(parts.pop(folder), folder)
-    return parts
-
-
-def _is_broad(folder: str, paths: Sequence[str], sources: Sequence[str]) -> bool:
-    """A folder that only passes on to others, or that holds too much of all."""
-    if folder.endswith("/."):  # the files that lie in it directly
-        return False
-    below = _by_folder(paths, folder)
-    folders = [name for name in below if not name.endswith("/.")]
-    if not folders:
-        return False
-    is_passage = len(below) == 1
-    most = min(max(_BROAD_SHARE * len(sources), _BROAD_FILES), _MOST_SHARE * len(sources))
-    return is_passage or len(paths) > most
+    def _ask_all(
+        self, context: PassContext, scopes: Sequence[ExplorerScope]
+    ) -> Iterator[tuple[ExplorerScope, QuestionOutcome]]:
+        """Each scope with its answer, as they come in; what was found is on record at once."""
+        objective = self._orchestrator.objective
+        self._tell(f"exploring {', '.join(scope.name for scope in scopes)}")
+        with ThreadPoolExecutor(len(scopes), thread_name_prefix="explorer") as pool:
+            asked = {}
+            for scope in scopes:
+                given = {"scope": scope.name, "focus": scope.focus, "objective": objective}
+                asked[pool.submit(ask_agent, context, EXPLORER, given)] = scope
+            for future in as_they_end(asked):
+                scope, answer = asked[future], future.result()
+                if isinstance(answer, Answered):
+                    found = {"scope": scope.name, "found": dict(answer.found)}
+                    self._orchestrator.note(FOUND, found)
+                yield scope, answer
 
 
-def _by_folder(paths: Iterable[str], above: str) -> dict[str, list[str]]:
-    """By the next folder below `above`; files that lie in `above` itself are `above/.`."""
-    start = len(above) + 1 if above else 0
-    parts: dict[str, list[str]] = {}
-    for path in paths:
-        name, slash, _ = path[start:].partition("/")
-        key = "/".join(filter(None, (above, name if slash else ".")))
-        parts.setdefault(f"./{key}" if key == "." else key, []).append(path)
-    return parts
+def _keep(
+    site: AttemptContext, objective: str, explored: Mapping[str, Any], tell: Callable[[str], None]
+) -> None:
+    """Beside the memories, where whoever asks the database finds it."""
+    from helix.memory import keep_exploration, open_store
+
+    try:
+        with open_store(site.project) as store:
+            keep_exploration(store, objective, explored, now=site.clock.stamp())
+    except (DdxError, OSError) as problem:  # trouble with memory never stops work
+        tell(f"what was explored is in the log alone: {problem}")
 
 
-def _is_source(path: str) -> bool:
-    folders = path.split("/")[:-1]
-    if any(folder.startswith(".") or folder in _SKIPPED for folder in folders):
-        return False
-    return path.rpartition(".")[2].lower() in _SOURCES
+def _remembered(
+    context: PassContext, objective: str, tell: Callable[[str], None]
+) -> Mapping[str, Any]:
+    """What the memory knows of it: it answers by itself, no agent need guess names."""
+    from helix.memory import Recall, RecallQuery, embedder_of, open_store
+
+    site = context.site
+    try:
+        with open_store(site.project) as store:
+            embedder = embedder_of(site.project, context.settings, clock=site.clock)
+            question = RecallQuery(objective, limit=_MOST_MEMORIES)
+            recalled = Recall(store, embedder).ask(question, now=site.clock.stamp())
+    except (DdxError, OSError) as problem:  # trouble with memory never stops work
+        tell(f"no memories for this objective: {problem}")
+        return {}
+    if recalled.note:
+        tell(recalled.note)
+    keys = ("name", "type", "trigger", "resolution")
+    memories = [{key: str(getattr(hit.memory, key)) for key in keys} for hit in recalled.hits]
+    return {"memories": memories}
 
 
-# -- choosing ------------------------------------------------------------------------------
+def list_files(root: str) -> list[str]:
+    """Every file that git sees; where there is no git, every one that a plain walk finds."""
+    found = Repository(root).visible_files()
+    return list(islice(_walked(root) if found is None else found, _MOST_FILES))
 
 
-def _chosen(parts: Mapping[str, tuple[str, ...]], wanted: set[str], most: int) -> list[str]:
-    """The best ones, but one from the top and one from the bottom wherever there is one."""
-    ranked = sorted(parts, key=lambda it: (-_score(it, parts[it], wanted), it))
-    firsts = [
-        next((it for it in ranked if _role(it, parts[it]) == role), None)
-        for role in ("top", "bottom")
-    ]
-    relevant = [it for it in ranked if _relevance(it, parts[it], wanted)]
-    order = dict.fromkeys(it for it in (*relevant[:1], *firsts, *ranked) if it is not None)
-    return sorted(list(order)[:most])
-
-
-def _score(folder: str, paths: Sequence[str], wanted: set[str]) -> float:
-    role = {"top": 1.5, "bottom": 1.5, "plain": 1.0}[_role(folder, paths)]
-    if _is_aside(folder):
-        role = 0.3
-    size = min(len(paths), 50) / 50
-    return 3.0 * _relevance(folder, paths, wanted) + role + size
-
-
-def _relevance(folder: str, paths: Sequence[str], wanted: set[str]) -> float:
-    """How many of the objective's words its folder and files speak, 0 to 1."""
-    if not wanted:
-        return 0.0
-    spoken = words_of(folder).union(*(words_of(_stem(path)) for path in paths))
-    return len(spoken & wanted) / len(wanted)
-
-
-def _role(folder: str, paths: Sequence[str]) -> str:
-    if _is_aside(folder):
-        return "plain"
-    names = set(folder.casefold().split("/"))
-    stems = {_stem(path) for path in paths if path.rpartition("/")[0] == folder.removesuffix("/.")}
-    for words, role in ((_ENTRIES, "top"), (_CORES, "bottom")):
-        if names & words:
-            return role
-    for words, role in ((_BEGINS, "top"), (_CORES, "bottom")):
-        if stems & words:
-            return role
-    return "plain"
-
-
-def _is_aside(folder: str) -> bool:
-    return bool(_TESTS & set(folder.casefold().split("/")))
-
-
-def _focus(folder: str, paths: Sequence[str]) -> str:
-    return _FOCUS[_role(folder, paths)]
-
-
-def _named(folder: str) -> str:
-    """As an explorer is told it: `src/auth/`; for files without one, their folder alone."""
-    if folder == WHOLE or folder.startswith("./"):
-        return WHOLE
-    return f"{folder.removesuffix('/.')}/"
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].partition(".")[0].casefold()
+def _walked(root: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            yield os.path.relpath(os.path.join(folder, name), root)

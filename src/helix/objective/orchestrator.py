@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ddx import fastjson
-from ddx.clock import SYSTEM_CLOCK
-from ddx.errors import NotFound
+from ddx.base import Clock, NotFound, dumps, loads
 from ddx.project import find_project
-from ddx.values import changed
-from helix.objective import readiness
-from helix.objective.events import (
+from helix.objective import model
+from helix.objective.event_log import (
     EVENT,
     NOTE,
     OBJECTIVE,
     RESTORED,
     Checkpoint,
-    Entry,
     EventLog,
+    LogEntry,
     checkpoint_in,
     forget_oldest,
     objective_id,
@@ -26,15 +23,12 @@ from helix.objective.events import (
     write_checkpoint,
 )
 from helix.objective.machine import CHECKPOINTS, step
-from helix.objective.readiness import TaskResult
-from helix.objective.states import Standing, State, checkpoint_row
+from helix.objective.model import ObjectiveProgress, State, TaskResult, built_row, checkpoint_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ddx.clock import Clock
-    from helix.objective.readiness import Task
-    from helix.objective.states import ErrorReason, Result
+    from helix.objective.model import ErrorReason, Result, TaskRow
 
 
 class Orchestrator:
@@ -43,20 +37,20 @@ class Orchestrator:
     Without a `root` it is the project around the current folder, else that folder itself.
     """
 
-    def __init__(self, objective: str, root: str = "", *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, objective: str, root: str = "", *, clock: Clock = Clock()) -> None:
         self.objective = objective
         self.id = objective_id(objective)
         self.root = root or root_here()
         self._clock = clock
         self._log = EventLog(self.root, self.id)
         self._run = ""
-        self._standing = Standing()
+        self._standing = ObjectiveProgress()
         self._restored: list[Checkpoint] = []
-        self._notes: list[Entry] = []
+        self._notes: list[LogEntry] = []
         self._fresh_from = 0
 
     @classmethod
-    def resume(cls, objective: str, root: str = "", *, clock: Clock = SYSTEM_CLOCK) -> Orchestrator:
+    def resume(cls, objective: str, root: str = "", *, clock: Clock = Clock()) -> Orchestrator:
         """Where the log says it stands; without one, at its newest checkpoint, else at INIT."""
         found = cls(objective, root, clock=clock)
         entries = found._log.last_run()
@@ -69,7 +63,7 @@ class Orchestrator:
             found._standing = _standing_at(found._restored)
         return found
 
-    def _replay(self, entry: Entry) -> None:
+    def _replay(self, entry: LogEntry) -> None:
         if entry.kind == NOTE:
             self._notes.append(entry)
         elif entry.kind == RESTORED:
@@ -79,7 +73,7 @@ class Orchestrator:
             after, _ = step(self._standing, entry.name, entry.told)
             self._stand(after)
 
-    def _stand(self, after: Standing) -> None:
+    def _stand(self, after: ObjectiveProgress) -> None:
         if after.state is not self._standing.state:
             self._fresh_from = len(self._notes)
         self._standing = after
@@ -88,7 +82,7 @@ class Orchestrator:
 
     def transition(self, event: str, data: Mapping[str, Any] | None = None) -> Result:
         """What the event came to; an event that cannot be kept changes nothing."""
-        told = _as_kept(data or {})
+        told = _as_kept(data)
         after, result = step(self._standing, str(event), told)
         came_to = {
             "from": str(result.from_state),
@@ -99,22 +93,20 @@ class Orchestrator:
         self._append(EVENT, str(event), told, came_to)
         self._stand(after)
         if result.success and after.state in CHECKPOINTS:
-            write_checkpoint(
-                self.root,
-                Checkpoint(
-                    CHECKPOINTS[after.state],
-                    str(after.state),
-                    self.objective,
-                    self.id,
-                    checkpoint_row(after) or {},
-                    self._clock.stamp(),
-                ),
+            kept = Checkpoint(
+                CHECKPOINTS[after.state],
+                str(after.state),
+                self.objective,
+                objective_id=self.id,
+                told=checkpoint_row(after) or {},
+                timestamp=self._clock.stamp(),
             )
+            write_checkpoint(self.root, kept)
         return result
 
     def note(self, name: str, data: Mapping[str, Any] | None = None) -> None:
         """Something to remember that is no business of the machine's."""
-        self._notes.append(self._append(NOTE, name, _as_kept(data or {})))
+        self._notes.append(self._append(NOTE, name, _as_kept(data)))
 
     def notes(self, name: str) -> list[Mapping[str, Any]]:
         """What was noted under a name since the objective was begun, in order."""
@@ -126,35 +118,33 @@ class Orchestrator:
 
     def earlier_notes(self, name: str) -> list[Mapping[str, Any]]:
         """Those of the times that the same objective was begun before."""
-        entries = self._log.read()
         return [
             entry.told
-            for entry in entries
+            for entry in self._log.read()
             if entry.kind == NOTE and entry.name == name and entry.run != self._run
         ]
 
     def _append(
         self, kind: str, name: str, told: dict[str, Any], came_to: dict[str, Any] | None = None
-    ) -> Entry:
-        first = []
-        run = self._run
-        if not run:
-            run = os.urandom(4).hex()
-            first.append(Entry(self._clock.stamp(), run, OBJECTIVE, self.objective))
-            if self._restored:
-                kept = {each.name: each.as_row() for each in self._restored}
-                first.append(Entry(self._clock.stamp(), run, RESTORED, "checkpoints", kept))
-        entry = Entry(self._clock.stamp(), run, kind, name, told, came_to or {})
+    ) -> LogEntry:
+        at, run = self._clock.stamp(), self._run or os.urandom(4).hex()
+        entry = LogEntry(at, run, kind, name=name, told=told, came_to=came_to or {})
+        if self._run:
+            self._log.append(entry)
+            return entry
+        first = [LogEntry(at, run, OBJECTIVE, name=self.objective)]
+        if self._restored:
+            kept = {each.name: each.as_row() for each in self._restored}
+            first.append(LogEntry(at, run, RESTORED, name="checkpoints", told=kept))
         self._log.append(*first, entry)
-        if first:
-            forget_oldest(self.root)
+        forget_oldest(self.root)
         self._run = run
         return entry
 
     # -- what it knows -----------------------------------------------------------------------
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> ObjectiveProgress:
         return self._standing
 
     @property
@@ -193,13 +183,13 @@ class Orchestrator:
     def error_context(self) -> Mapping[str, Any]:
         return self._standing.error_context
 
-    def get_ready_tasks(self, all_tasks: Sequence[Task]) -> list[Task]:
+    def get_ready_tasks(self, all_tasks: Sequence[TaskRow]) -> list[TaskRow]:
         """Of a task list, what can be begun by what is known here."""
-        return readiness.get_ready_tasks(all_tasks, self._standing.outcomes)
+        return model.get_ready_tasks(all_tasks, self._standing.outcomes)
 
-    def check_stalled(self, all_tasks: Sequence[Task]) -> tuple[bool, dict[str, Any]]:
+    def check_stalled(self, all_tasks: Sequence[TaskRow]) -> tuple[bool, dict[str, Any]]:
         """Whether a task list can go on by what is known here (O-3)."""
-        return readiness.check_stalled(all_tasks, self._standing.outcomes)
+        return model.check_stalled(all_tasks, self._standing.outcomes)
 
     def status(self) -> dict[str, Any]:
         """The whole of it as one row."""
@@ -209,10 +199,7 @@ class Orchestrator:
             "objective": self.objective,
             "state": str(standing.state),
             "task_ids": list(standing.task_ids),
-            "completed": self.completed,
-            "partial": self.partial,
-            "blocked": self.blocked,
-            "skipped": self.skipped,
+            **built_row(standing),
             "pending": list(standing.pending),
             "questions": list(standing.questions),
             "warnings": list(standing.warnings),
@@ -224,37 +211,28 @@ class Orchestrator:
         }
 
 
-def _as_kept(told: Mapping[str, Any]) -> dict[str, Any]:
+def _as_kept(told: Mapping[str, Any] | None) -> dict[str, Any]:
     """As it will be read from the log again, so that both ways lead to the same state."""
-    kept: dict[str, Any] = fastjson.loads(fastjson.dumps(dict(told)))
-    return kept
+    return dict(loads(dumps(dict(told or {}))))
 
 
-def _standing_at(checkpoints: Sequence[Checkpoint]) -> Standing:
+def _standing_at(checkpoints: Sequence[Checkpoint]) -> ObjectiveProgress:
     """Where the newest one stands; what older ones still tell is told by them."""
     if not checkpoints:
-        return Standing()
+        return ObjectiveProgress()
     by_name = {kept.name: kept.told for kept in checkpoints}  # the newest of each name
     newest = State(checkpoints[-1].state)
-    standing = Standing(newest, by_name.get("explored"))
-    if newest is State.EXPLORED:
-        return standing
-    plan = by_name.get("planned", {})
-    standing = changed(
-        standing,
-        task_ids=tuple(plan.get("task_ids", ())),
+    plan = by_name.get("planned", {}) if newest is not State.EXPLORED else {}
+    ended = by_name["built"] if newest is State.BUILT else {}
+    return ObjectiveProgress(
+        newest,
+        by_name.get("explored"),
+        tuple(plan.get("task_ids", ())),
         task_mapping=dict(plan.get("task_mapping", {})),
         dependencies={task: tuple(waits) for task, waits in plan.get("dependencies", {}).items()},
-    )
-    if newest is State.PLANNED:
-        return standing
-    ended = by_name["built"]
-    keys = (("completed", TaskResult.DELIVERED), ("partial", TaskResult.PARTIAL))
-    return changed(
-        standing,
         outcomes={
             task: result
-            for key, result in (*keys, ("blocked", TaskResult.BLOCKED))
+            for key, result in zip(("completed", "partial", "blocked"), TaskResult, strict=True)
             for task in ended.get(key, ())
         },
         skipped=tuple(ended.get("skipped", ())),

@@ -1,4 +1,4 @@
-"""A planner's tasks, from its answer to drafts of beads (O-6). Pure.
+"""The second phase: a planner's answer becomes beads below one epic, in one change (O-6).
 
 A task is called `001: slug`. Its delta becomes the bead's paths, its verify command what proves it,
 and its budget, framework and idioms stay with the bead for whoever builds it.
@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ddx.text import cut
-from ddx.tracker.criteria import judge
-from ddx.values import value
-from helix.objective.readiness import detect_cycles
-from helix.policy.drafts import Draft, clean_text, clean_title
+from ddx.base import Refused, cut, value
+from ddx.tracker import BeadClosure, judge
+from helix.objective.model import detect_cycles
+from helix.passes import BeadDraft, clean_text, clean_title, id_maker
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ddx.attempts import AttemptContext
+    from ddx.tracker import Bead, Snapshot, TrackerEdit
+    from helix.objective.orchestrator import Orchestrator
+
 
 OBJECTIVE_KEY, TASK_KEY = "objective", "objective-task"
 """Where a bead keeps whose task it is, and which."""
@@ -24,11 +28,15 @@ FRAMEWORK_KEY, IDIOMS_KEY = "framework", "idioms"
 EPIC_LABEL, TASK_LABEL = "objective", "objective-task"
 MOST_TASKS = 60
 DEFAULT_BUDGET = 7
+FILING = "filing"
+"""The note of a plan with the ids of its beads, before they are filed: nothing is filed twice."""
+ASKED, ANSWER, FAILURE = "asked", "answer", "failure"
 
+_CANCELLED = "the objective was planned anew"
+_MOST_FAILURES = 20
 _SLUG = re.compile(r"[^a-z0-9]+")
 _LONGEST_COMMAND = 2000
 _LONGEST_PATH = 400
-_MOST_PATHS = 100
 _LONGEST_IDIOM = 400
 
 
@@ -51,18 +59,18 @@ class PlannedTask:
     def subject(self) -> str:
         return f"{self.key}: {self.slug}"
 
-    def as_draft(self, parent: str) -> Draft:
+    def as_draft(self, parent: str) -> BeadDraft:
         """Its acceptance is what can be run; vague words of the planner's only describe (T-17)."""
         proof = "\n".join(f"- `{command}` passes" for command in self.verify if "`" not in command)
         both = "\n".join(filter(None, (self.acceptance.strip(), proof)))
         is_plain = judge({"acceptance": both, "verify": list(self.verify)}).ready
         wishes = "" if is_plain else f"It is done when:\n{self.acceptance}"
-        return Draft(
-            self.key,
-            clean_title(self.subject),
-            clean_text("\n\n".join(filter(None, (self.description, wishes)))),
-            clean_text(both if is_plain else proof),
-            (TASK_LABEL,),
+        return BeadDraft(
+            key=self.key,
+            title=clean_title(self.subject),
+            description=clean_text("\n\n".join(filter(None, (self.description, wishes)))),
+            acceptance=clean_text(both if is_plain else proof),
+            labels=(TASK_LABEL,),
             parent=parent,
             depends_on=self.depends_on,
         )
@@ -73,71 +81,70 @@ class PlannedTask:
         if self.verify:  # it is proven by these, also where no line of its acceptance can be run
             row.pop("execution-eligible", None)
             row.pop("execution-skip-reason", None)
+        idioms = {key: list(rules) for key, rules in self.idioms.items() if rules}
         return {
             **row,
             "verify": list(self.verify),
             "paths": list(self.delta),
             "budget": self.budget,
             FRAMEWORK_KEY: self.framework,
-            **({IDIOMS_KEY: _listed(self.idioms)} if any(self.idioms.values()) else {}),
+            **({IDIOMS_KEY: idioms} if idioms else {}),
             OBJECTIVE_KEY: objective_id,
             TASK_KEY: self.subject,
         }
 
 
 @value
-class Plan:
+class TaskPlan:
     """Tasks that can be filed."""
 
     tasks: tuple[PlannedTask, ...]
 
-    @property
-    def dependencies(self) -> dict[str, list[str]]:
-        return {task.key: list(task.depends_on) for task in self.tasks if task.depends_on}
-
 
 @value
-class Unclear:
+class UnclearPlan:
     """The planner cannot go on before a person has answered."""
 
     questions: tuple[str, ...]
 
 
 @value
-class Broken:
+class InvalidPlan:
     """A plan that no machine could carry out; `cycles` if that is why."""
 
     reason: str
     cycles: tuple[tuple[str, ...], ...] = ()
 
 
-def read_plan(answer: Mapping[str, Any]) -> Plan | Unclear | Broken:
+def read_plan(answer: Mapping[str, Any]) -> TaskPlan | UnclearPlan | InvalidPlan:
     """What a planner's answer comes to; it has its contract's form already."""
     if answer.get("status") == "clarify":
         questions = tuple(clean_text(str(it)) for it in answer.get("questions", ()))
         asked = tuple(filter(None, questions))
-        return Unclear(asked) if asked else Broken("it asks for clarity, and no question")
+        return UnclearPlan(asked) if asked else InvalidPlan("it asks for clarity, and no question")
     tasks = tuple(_task(row) for row in answer.get("tasks", ()))
-    return find_fault(tasks) or Plan(tasks)
+    return find_fault(tasks) or TaskPlan(tasks)
 
 
-def find_fault(tasks: Sequence[PlannedTask]) -> Broken | None:
+def find_fault(tasks: Sequence[PlannedTask]) -> InvalidPlan | None:
     """Why these tasks are no plan; none at all are for the machine to refuse (NO_TASKS)."""
     keys = [task.key for task in tasks]
     if len(tasks) > MOST_TASKS:
-        return Broken(f"{len(tasks)} tasks are too many for one objective: at most {MOST_TASKS}")
+        return InvalidPlan(
+            f"{len(tasks)} tasks are too many for one objective: at most {MOST_TASKS}"
+        )
     for key in keys:
         if keys.count(key) > 1:
-            return Broken(f"two tasks are called {key}")
+            return InvalidPlan(f"two tasks are called {key}")
     for task in tasks:
         if not task.slug:
-            return Broken(f"task {task.key} has no name")
+            return InvalidPlan(f"task {task.key} has no name")
         if unknown := [it for it in task.depends_on if it not in keys]:
-            return Broken(f"task {task.key} waits for {unknown[0]}, which is not in the plan")
+            return InvalidPlan(f"task {task.key} waits for {unknown[0]}, which is not in the plan")
         if not task.verify:
-            return Broken(f"task {task.key} has no command that proves it")
+            return InvalidPlan(f"task {task.key} has no command that proves it")
     if cycles := detect_cycles({task.key: task.depends_on for task in tasks}):
-        return Broken("its tasks wait for each other in a ring", tuple(map(tuple, cycles)))
+        return InvalidPlan("its tasks wait for each other in a ring", tuple(map(tuple, cycles)))
     return None
 
 
@@ -146,34 +153,123 @@ def _task(row: Mapping[str, Any]) -> PlannedTask:
     commands = [verify] if isinstance(verify, str) else list(verify)
     idioms = row.get("idioms") or {}
     return PlannedTask(
-        clean_title(str(row["seq"])).removesuffix(":"),
-        _SLUG.sub("-", str(row["slug"]).casefold()).strip("-"),
-        str(row["description"]),
-        str(row.get("acceptance", "")),
-        tuple(dict.fromkeys(path for it in row.get("delta", ()) if (path := _path(str(it))))),
-        tuple(
+        key=clean_title(str(row["seq"])).removesuffix(":"),
+        slug=_SLUG.sub("-", str(row["slug"]).casefold()).strip("-"),
+        description=str(row["description"]),
+        acceptance=str(row.get("acceptance", "")),
+        delta=tuple(dict.fromkeys(path for it in row.get("delta", ()) if (path := _path(str(it))))),
+        verify=tuple(
             cut(command, _LONGEST_COMMAND)
             for it in commands
             if (command := " ".join(clean_text(str(it)).split()))
         ),
-        int(row.get("budget") or DEFAULT_BUDGET),
-        clean_title(str(row.get("framework") or "")),
-        {
+        budget=int(row.get("budget") or DEFAULT_BUDGET),
+        framework=clean_title(str(row.get("framework") or "")),
+        idioms={
             key: tuple(cut(clean_text(str(it)), _LONGEST_IDIOM) for it in idioms.get(key, ()))
             for key in ("required", "forbidden")
         },
-        tuple(clean_title(str(it)).removesuffix(":") for it in row.get("depends_on", ())),
+        depends_on=tuple(
+            clean_title(str(it)).removesuffix(":") for it in row.get("depends_on", ())
+        ),
     )
 
 
 def _path(said: str) -> str:
     """A path below the root; one that leads elsewhere is no part of any delta."""
     path = said.strip().removeprefix("./")
-    parts = path.split("/")
-    if path.startswith(("/", "~")) or ".." in parts or not path.isprintable():
-        return ""
-    return cut(path, _LONGEST_PATH)
+    is_elsewhere = path.startswith(("/", "~")) or ".." in path.split("/")
+    return "" if is_elsewhere or not path.isprintable() else cut(path, _LONGEST_PATH)
 
 
-def _listed(idioms: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
-    return {key: list(rules) for key, rules in idioms.items() if rules}
+# -- asking for it, and filing it ----------------------------------------------------------
+
+
+def question_for(orchestrator: Orchestrator) -> dict[str, Any]:
+    """What the planner is given: the exploration, earlier failures and a person's answers."""
+    failures = [
+        str(note.get("reason", ""))
+        for note in (*orchestrator.earlier_notes(FAILURE), *orchestrator.notes(FAILURE))
+    ]
+    return {
+        "objective": orchestrator.objective,
+        "exploration": dict(orchestrator.exploration or {}),
+        "failures": list(dict.fromkeys(failures))[-_MOST_FAILURES:],
+        "answers": [
+            str(text) for note in orchestrator.notes(ANSWER) for text in note.get("texts", ())
+        ],
+    }
+
+
+def file_plan(site: AttemptContext, orchestrator: Orchestrator, plan: TaskPlan) -> dict[str, Any]:
+    """The beads of a plan are in the tracker; what the machine is told of them.
+
+    Their ids are on record first, so that a crash in between files nothing twice.
+    """
+    draw_id = id_maker(site)
+    epic = _find_epic(site, orchestrator.id) or draw_id()
+    ids = {task.key: draw_id() for task in plan.tasks}
+    rows = [{**task.as_row(epic, orchestrator.id), "id": ids[task.key]} for task in plan.tasks]
+    orchestrator.note(FILING, {"epic": epic, "rows": rows})
+    return file_noted(site, orchestrator, orchestrator.fresh_notes(FILING)[-1])
+
+
+def file_noted(
+    site: AttemptContext, orchestrator: Orchestrator, note: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The same for a plan that is on record already, whether its beads are there or not."""
+    epic, rows = str(note["epic"]), list(note["rows"])
+    ids = {str(row["key"]): str(row["id"]) for row in rows}
+    head = {
+        "id": epic,
+        "title": clean_title(orchestrator.objective) or orchestrator.id,
+        "description": clean_text(orchestrator.objective),
+        "issue_type": "epic",
+        "labels": [EPIC_LABEL],
+        OBJECTIVE_KEY: orchestrator.id,
+    }
+
+    def decide(edit: TrackerEdit) -> None:
+        if any(bead_id in edit for bead_id in ids.values()):
+            return
+        for old in _beads_of(edit.before, orchestrator.id):  # of an earlier plan, nobody's now
+            if EPIC_LABEL not in old.labels and old.status in ("open", "blocked"):
+                edit.cancel(old.id, reason=_CANCELLED)
+        drafts = [*(() if epic in edit else (head,)), *rows]
+        edit.create(drafts, draw_id=id_maker(site))
+
+    site.tracker.edit(decide)
+    waits = {str(row["key"]): row.get("depends-on", ()) for row in rows}
+    return {
+        "task_ids": list(ids.values()),
+        "task_mapping": ids,
+        "dependencies": {ids[key]: [ids[it] for it in wanted] for key, wanted in waits.items()},
+        "epic": epic,
+    }
+
+
+def close_epic(site: AttemptContext, orchestrator: Orchestrator) -> str:
+    """Closed if nothing below it is open; else a remark that says why it is not."""
+    filed = orchestrator.notes(FILING)
+    epic = str(filed[-1]["epic"]) if filed else ""
+
+    def decide(edit: TrackerEdit) -> None:
+        if edit.status(epic) == "open":
+            edit.close(epic, BeadClosure("its objective is done"))
+
+    try:
+        site.tracker.edit(decide)
+    except Refused as problem:
+        return f"{epic} stays open: {problem.message}"
+    return ""
+
+
+def _find_epic(site: AttemptContext, objective_id: str) -> str:
+    """The epic of an earlier plan, if something can still be added to it; else empty."""
+    beads = _beads_of(site.tracker.snapshot(), objective_id)
+    epics = (bead.id for bead in beads if EPIC_LABEL in bead.labels and bead.status == "open")
+    return next(epics, "")
+
+
+def _beads_of(snapshot: Snapshot, objective_id: str) -> Iterator[Bead]:
+    return (bead for bead in snapshot.beads() if bead.get(OBJECTIVE_KEY) == objective_id)

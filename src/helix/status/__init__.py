@@ -1,58 +1,31 @@
-"""How the project stands: one snapshot for `helix status`, the live view and the board (S-25).
-
-It is made of files alone, so it is as good during a run as after it, without one, and after
-kill -9. Nothing here loads a run's machinery: `helix status` is as quick as `ddx bead ready`.
-"""
+"""What a run's files say, without a run."""
 
 from __future__ import annotations
 
-from ddx.errors import DdxError
-from ddx.values import changed
-from helix.status.model import Need, Status
-from helix.status.objectives import needs_of_objectives
-from helix.status.queue import with_queue
-from helix.status.runs import (
-    needs_of,
-    pause_of,
-    read_attempts,
-    read_decisions,
-    read_executions,
-    read_objective,
-    read_run,
-)
+from ddx.base import door
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ddx.clock import Clock
-    from ddx.project import Project
-
-__all__ = ["Status", "read_status"]
-
-
-def read_status(project: Project, *, clock: Clock) -> Status:
-    """All of it at this instant; what cannot be read is named among the needs."""
-    now = clock.stamp()
-    run = read_run(project, now=now)
-    objective = read_objective(project, now=now)
-    status = Status(
-        now,
-        (
-            *pause_of(objective),
-            *needs_of(run),
-            *needs_of_objectives(
-                project,
-                at_work=objective.id if objective else "",
-                is_idle=run is None or run.state != "running",
-            ),
-        ),
-        run,
-        None,
-        decisions=tuple(read_decisions(project, run)),
-        attempts=tuple(read_attempts(project)),
-        executions=tuple(read_executions(project)),
-        objective=objective,
+    from helix.status.model import (
+        ListedClaim,
+        Need,
+        ObjectiveStatus,
+        ProjectStatus,
+        QueueStatus,
+        RecentAttempt,
+        RunStatus,
+        WaitingBead,
+        status_row,
     )
-    try:
-        return with_queue(status, project, clock)
-    except DdxError as problem:
-        return changed(status, needs=(Need(problem.message, problem.hint), *status.needs))
+    from helix.status.runs import LOGS, read_run
+    from helix.status.snapshot import read_status
+else:
+    __getattr__ = door(
+        __name__,
+        model=(
+            "ListedClaim Need ObjectiveStatus ProjectStatus QueueStatus RecentAttempt RunStatus "
+            "WaitingBead status_row"
+        ),
+        runs="LOGS read_run",
+        snapshot="read_status",
+    )

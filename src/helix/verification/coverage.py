@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ddx.graph.authority import LAST
-from ddx.graph.walk import closure
-from ddx.tracker.model import link_of, links_of, texts_of
-from ddx.values import value
+from ddx.base import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from ddx.graph.graph import Graph
-    from ddx.graph.proof.records import Record
-    from ddx.tracker.model import Row
-    from helix.verification.attempts import Tested
+    from ddx.documents import ExecutionLog, Graph
+    from ddx.tracker import Bead
+    from helix.verification.attempt_history import TestedFile
 
 REQUIREMENTS = ("feat", "us")
 """A product's own page is one only where nothing below it is."""
@@ -28,7 +24,7 @@ _DEEPEST = 50
 
 
 @value
-class Proof:
+class RequirementEvidence:
     """What shows that a requirement holds, or that it does not."""
 
     kind: str
@@ -48,7 +44,7 @@ class Coverage:
     path: str
     designs: tuple[str, ...]
     tests: tuple[str, ...]
-    evidence: tuple[Proof, ...]
+    evidence: tuple[RequirementEvidence, ...]
 
     @property
     def missing(self) -> str:
@@ -65,16 +61,16 @@ class Coverage:
         return "failing" if self.failed else ""
 
     @property
-    def passed(self) -> tuple[Proof, ...]:
+    def passed(self) -> tuple[RequirementEvidence, ...]:
         return tuple(proof for proof in self.evidence if proof.passed)
 
     @property
-    def failed(self) -> tuple[Proof, ...]:
+    def failed(self) -> tuple[RequirementEvidence, ...]:
         return tuple(proof for proof in self.evidence if not proof.passed)
 
 
 def cover(
-    graph: Graph, wanted: Callable[[str], bool], proofs: Mapping[int, Sequence[Proof]]
+    graph: Graph, wanted: Callable[[str], bool], proofs: Mapping[int, Sequence[RequirementEvidence]]
 ) -> tuple[Coverage, ...]:
     """The requirements among the documents that are wanted, highest authority first.
 
@@ -86,56 +82,57 @@ def cover(
     if not rows:
         among = set(places)
         rows = [n for n in places if among.isdisjoint(graph.ups[n])]
-    return tuple(_coverage(graph, n, proofs) for n in sorted(rows, key=lambda n: _rank(graph, n)))
+    return tuple(_coverage(graph, n, proofs) for n in sorted(rows, key=graph.rank))
 
 
 def proofs_by_document(
     finder: DocumentFinder,
-    landed: Iterable[tuple[Row, str]],
-    runs: Iterable[Record],
-    tested: Iterable[Tested] = (),
-) -> dict[int, list[Proof]]:
+    landed: Iterable[tuple[Bead, str]],
+    executions: ExecutionLog,
+    tested: Iterable[TestedFile] = (),
+) -> dict[int, list[RequirementEvidence]]:
     """What each document has to show: landed beads, the last runs, and the tests about it."""
-    found: dict[int, list[Proof]] = {}
-    for row, at in landed:
-        for n in finder.governing(row):
-            found.setdefault(n, []).append(Proof("bead", str(row["id"]), True, at))
-    last = {record.definition_id: record for record in runs}  # oldest first, so the newest stays
-    for record in last.values():
-        proof = Proof("run", record.definition_id, record.ok, record.finished_at)
+    found: dict[int, list[RequirementEvidence]] = {}
+    for bead, at in landed:
+        for n in finder.governing(bead):
+            found.setdefault(n, []).append(RequirementEvidence("bead", bead.id, True, at=at))
+    for record in executions.last_runs:
+        proof = RequirementEvidence("run", record.definition_id, record.ok, at=record.finished_at)
         for n in finder.named(record.definition_id, *record.artifact_ids):
             found.setdefault(n, []).append(proof)
     for test in tested:
         for n in finder.named(test.file, *test.specs):
-            found.setdefault(n, []).append(Proof("test", test.file, test.passed, test.at))
+            found.setdefault(n, []).append(
+                RequirementEvidence("test", test.file, test.passed, at=test.at)
+            )
     return found
 
 
 class DocumentFinder:
     """Which documents a bead means; a name is looked up once."""
 
-    def __init__(self, graph: Graph, beads: Mapping[str, Row] | None = None) -> None:
+    def __init__(self, graph: Graph, beads: Mapping[str, Bead] | None = None) -> None:
         self._graph = graph
         self._beads = beads or {}
         self._known: dict[str, int | None] = {}
 
-    def governing(self, row: Row) -> list[int]:
+    def governing(self, bead: Bead) -> list[int]:
         """Its own, or else those of the nearest bead above it that names any."""
         for _ in range(_DEEPEST):
-            found = self.of(row)
-            above = self._beads.get(link_of(row, "parent"))
+            found = self.of(bead)
+            above = self._beads.get(bead.parent)
             if found or above is None:
                 return found
-            row = above
+            bead = above
         return []
 
-    def of(self, row: Row) -> list[int]:
+    def of(self, bead: Bead) -> list[int]:
         """What it names in spec-id and refs, in this order, each once."""
-        return self.named(*links_of(row, "spec-id"), *links_of(row, "refs"))
+        return self.named(*bead.documents)
 
-    def written(self, row: Row) -> list[int]:
+    def written(self, bead: Bead) -> list[int]:
         """The documents at the paths that it names; tests and code are no documents."""
-        return [n for n in self.named(*texts_of(row, "paths")) if self._graph.hashes[n]]
+        return [n for n in self.named(*bead.paths) if self._graph.hashes[n]]
 
     def named(self, *names: str) -> list[int]:
         found = dict.fromkeys(self._find(name) for name in names)
@@ -147,17 +144,19 @@ class DocumentFinder:
         return self._known[name]
 
 
-def _coverage(graph: Graph, n: int, proofs: Mapping[int, Sequence[Proof]]) -> Coverage:
-    below = [item.n for item in closure(graph, [n], down=True, max_depth=len(graph))]
+def _coverage(
+    graph: Graph, n: int, proofs: Mapping[int, Sequence[RequirementEvidence]]
+) -> Coverage:
+    below = [item.n for item in graph.closure([n], down=True, max_depth=len(graph))]
     evidence = dict.fromkeys(proof for place in (n, *below) for proof in proofs.get(place, ()))
     return Coverage(
-        graph.ids[n],
-        graph.titles[n],
-        graph.types[n],
-        graph.paths[n],
-        tuple(_of_types(graph, (n, *below), DESIGNS)),
-        tuple(_of_types(graph, (n, *below), TESTS)),
-        tuple(evidence),
+        id=graph.ids[n],
+        title=graph.titles[n],
+        type=graph.types[n],
+        path=graph.paths[n],
+        designs=tuple(_of_types(graph, (n, *below), DESIGNS)),
+        tests=tuple(_of_types(graph, (n, *below), TESTS)),
+        evidence=tuple(evidence),
     )
 
 
@@ -172,12 +171,7 @@ def _counts(graph: Graph, n: int) -> bool:
 
 
 def _is_divided(graph: Graph, n: int) -> bool:
-    below = closure(graph, [n], down=True, max_depth=len(graph))
+    below = graph.closure([n], down=True, max_depth=len(graph))
     return any(
         graph.types[item.n] in REQUIREMENTS and not graph.is_superseded(item.n) for item in below
     )
-
-
-def _rank(graph: Graph, n: int) -> tuple[int, str]:
-    tier = graph.tiers[n]
-    return (LAST if tier is None else tier, graph.ids[n])

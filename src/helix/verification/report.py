@@ -9,30 +9,16 @@ from __future__ import annotations
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from ddx.errors import NotFound
-from ddx.execution.ratchets import floor_of, read_floors
-from ddx.git import common_folder
-from ddx.git.landing import kept
-from ddx.graph.cache import load_graph
-from ddx.graph.proof.catalog import read_definitions
-from ddx.graph.proof.records import History, read_history
-from ddx.text import cut, shown_on_one_line
-from ddx.tracker.model import labels_of, link_of, status_of, text_of, type_of, typed
-from ddx.tracker.pending import PENDING, read_pending
-from ddx.values import value
-from helix.actions.scope import Kind
-from helix.policy.drafts import identity
-from helix.verification.attempts import Attempts, read_attempts
-from helix.verification.coverage import (
-    DESIGN,
-    TEST,
-    DocumentFinder,
-    cover,
-    proofs_by_document,
-)
-from helix.verification.spending import Spent
-from helix.verification.summaries import (
-    Standing,
+from ddx.base import NotFound, cut, shown, value
+from ddx.documents import ExecutionLog, load_graph
+from ddx.git import Repository
+from ddx.proof import Floors
+from ddx.tracker import typed
+from helix.passes import ScopeKind, identity
+from helix.verification.attempt_history import AttemptHistory, Spending, read_history
+from helix.verification.coverage import DESIGN, TEST, DocumentFinder, cover, proofs_by_document
+from helix.verification.report_numbers import (
+    BeadPhase,
     counts,
     days_of,
     is_planning,
@@ -47,15 +33,12 @@ from helix.verification.summaries import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ddx.execution.model import Measured
-    from ddx.execution.work import Site
-    from ddx.graph.graph import Graph
-    from ddx.graph.proof.definitions import Definitions
-    from ddx.tracker.model import Row
-    from ddx.tracker.pending import Pending
-    from helix.actions.scope import Scope
+    from ddx.attempts import AttemptContext
+    from ddx.documents import Graph
+    from ddx.tracker import Bead, PendingLanding
+    from helix.passes import Scope
     from helix.verification.coverage import Coverage
-    from helix.verification.summaries import Day, Line, Rate, Tries
+    from helix.verification.report_numbers import AttemptCounts, BeadLine, DayNumbers, HarnessRate
 
 _ASKING = frozenset({"kind:escalation", "kind:gap"})
 """Beads that nobody but a person can settle."""
@@ -65,7 +48,7 @@ _MOST_POINTS = 200
 
 
 @value
-class Need:
+class ReportNeed:
     """Something that waits for a person: what it is, and what to type next."""
 
     what: str
@@ -94,7 +77,7 @@ class Trend:
 
 
 @value
-class Report:
+class ProjectReport:
     project: str
     scope: str
     described: str
@@ -102,20 +85,20 @@ class Report:
     since: str
     """Empty: from the beginning."""
     counts: Mapping[str, int]
-    lines: tuple[Line, ...]
-    needs: tuple[Need, ...]
+    lines: tuple[BeadLine, ...]
+    needs: tuple[ReportNeed, ...]
     coverage: tuple[Coverage, ...]
     follow_ons: tuple[FollowOn, ...]
     trends: tuple[Trend, ...]
-    days: tuple[Day, ...]
-    tries: tuple[Tries, ...]
-    harnesses: tuple[Rate, ...]
-    memory: tuple[Rate, ...]
-    spent: Spent = Spent("total")
+    days: tuple[DayNumbers, ...]
+    tries: tuple[AttemptCounts, ...]
+    harnesses: tuple[HarnessRate, ...]
+    memory: tuple[HarnessRate, ...]
+    spent: Spending = Spending("total")
     remarks: tuple[str, ...] = ()
     """What could not be read, and so is not in it."""
 
-    def of(self, standing: Standing) -> tuple[Line, ...]:
+    def of(self, standing: BeadPhase) -> tuple[BeadLine, ...]:
         """The beads that stand there, newest ending or asking first."""
         found = [line for line in self.lines if line.standing is standing]
         return tuple(sorted(found, key=lambda it: (it.ended_at or it.asked_at, it.id))[::-1])
@@ -134,126 +117,122 @@ class Report:
 
 
 @value
-class Seen:
+class ReportInput:
     """All that a report is made of, as it was read."""
 
-    rows: tuple[Row, ...]
-    attempts: Attempts
+    beads: tuple[Bead, ...]
+    attempts: AttemptHistory
     kept: frozenset[str]
     """Attempts whose work is kept at a ref."""
-    pending: tuple[Pending, ...]
+    pending: tuple[PendingLanding, ...]
     graph: Graph
-    definitions: Definitions
-    history: History
-    floors: tuple[Measured, ...]
+    executions: ExecutionLog
+    floors: Floors
     document_root: str
 
 
-def read_seen(site: Site, *, tell: Callable[[str], None] = lambda sentence: None) -> Seen:
+def read_seen(
+    site: AttemptContext, *, tell: Callable[[str], None] = lambda sentence: None
+) -> ReportInput:
     """The tracker with its archive, every record, the graph and the runs; nothing is changed."""
     project, roots = site.project, site.settings.document_roots
     graph = load_graph(project, roots, clock=site.clock)
-    return Seen(
-        tuple(read_rows(site)),
-        read_attempts(project),
-        frozenset(item.attempt for item in kept(project.root))
-        if common_folder(project.root)
-        else frozenset(),
-        tuple(read_pending(project.ddx(*PENDING), tell=tell)),
-        graph,
-        read_definitions(project.root, roots, graph),
+    repository = Repository(project.root)
+    kept = repository.kept() if repository.exists else ()
+    return ReportInput(
+        tuple(read_beads(site)),
         read_history(project),
-        read_floors(project),
-        roots[0],
+        frozenset(item.attempt for item in kept),
+        pending=site.tracker.pending_landings(tell=tell),
+        graph=graph,
+        executions=ExecutionLog.read(project, roots, graph),
+        floors=Floors.read(project),
+        document_root=roots[0],
     )
 
 
-def read_rows(site: Site) -> Iterator[Row]:
+def read_beads(site: AttemptContext) -> Iterator[Bead]:
     """Every bead, those in the archive too; none where there is no tracker."""
     try:
         snapshot = site.tracker.snapshot()
     except NotFound:
         return
-    yield from snapshot.rows()
-    archive = snapshot.archive()
-    if archive is not None:
-        yield from (row for row in archive.rows() if row["id"] not in snapshot)
+    yield from snapshot.beads()
+    yield from snapshot.archived_beads()
 
 
-def summarise(seen: Seen, scope: Scope, *, project: str, at: str, since: str = "") -> Report:
+def summarise(
+    seen: ReportInput, scope: Scope, *, project: str, at: str, since: str = ""
+) -> ProjectReport:
     """The report on a part of the project; with `since`, of what happened from then on."""
-    rows = _held(seen, scope)
-    ids = {str(row["id"]) for row in rows}
-    finder = DocumentFinder(seen.graph, {str(row["id"]): row for row in seen.rows})
-    lines = lines_of(rows, seen.attempts, kept=seen.kept, since=since)
+    beads = _held(seen, scope)
+    ids = {bead.id for bead in beads}
+    finder = DocumentFinder(seen.graph, {bead.id: bead for bead in seen.beads})
+    lines = lines_of(beads, seen.attempts, kept=seen.kept, since=since)
     happened = [
         it
         for it in seen.attempts.all
-        if is_since(it.at, since) and (scope.kind is Kind.REPO or ids.intersection(it.beads))
+        if is_since(it.at, since) and (scope.kind is ScopeKind.REPO or ids.intersection(it.beads))
     ]
-    landed = {line.id: line.ended_at for line in lines if line.standing is Standing.LANDED}
-    done = [(row, landed[row["id"]]) for row in rows if row["id"] in landed]
+    landed = {line.id: line.ended_at for line in lines if line.standing is BeadPhase.LANDED}
+    done = [(bead, landed[bead.id]) for bead in beads if bead.id in landed]
     proofs = proofs_by_document(
         finder,
-        ((row, ended) for row, ended in done if not is_planning(row)),
-        seen.history.records,
+        ((bead, ended) for bead, ended in done if not is_planning(bead)),
+        seen.executions,
         seen.attempts.tested,
     )
-    coverage = cover(seen.graph, _wanted(seen.graph, finder, scope, rows), proofs)
+    coverage = cover(seen.graph, _wanted(seen.graph, finder, scope, beads), proofs)
     later = seen.attempts.landed_later
-    return Report(
-        project,
-        scope.text,
-        scope.described,
-        at,
-        since,
-        counts(lines, since=since),
-        tuple(line for line in lines if _is_told(line, since)),
-        tuple(_needs(seen, rows, lines, coverage)),
-        coverage,
-        tuple(_follow_ons(seen, coverage)),
-        tuple(_trends(seen, scope, since)),
-        days_of(lines, happened, since=since),
-        tries_of(lines),
-        rates_by_harness(happened, later),
-        rates_by_memory(happened, later),
-        total_of(happened),
-        (*seen.attempts.unreadable, *seen.history.unreadable),
+    return ProjectReport(
+        project=project,
+        scope=scope.text,
+        described=scope.described,
+        at=at,
+        since=since,
+        counts=counts(lines, since=since),
+        lines=tuple(line for line in lines if _is_told(line, since)),
+        needs=tuple(_needs(seen, beads, lines, coverage)),
+        coverage=coverage,
+        follow_ons=tuple(_follow_ons(seen, coverage)),
+        trends=tuple(_trends(seen, scope, since)),
+        days=days_of(lines, happened, since=since),
+        tries=tries_of(lines),
+        harnesses=rates_by_harness(happened, later),
+        memory=rates_by_memory(happened, later),
+        spent=total_of(happened),
+        remarks=(*seen.attempts.unreadable, *seen.executions.history.unreadable),
     )
 
 
-def _is_told(line: Line, since: str) -> bool:
+def _is_told(line: BeadLine, since: str) -> bool:
     """Something happened to it since then, or it waits for somebody."""
-    waits = line.standing in (Standing.PRESERVED, Standing.BLOCKED, Standing.CLAIMED)
-    return (
-        waits
-        or line.attempts > 0
-        or is_since(line.asked_at, since)
-        or is_since(line.ended_at, since)
-    )
+    waits = line.standing in (BeadPhase.PRESERVED, BeadPhase.BLOCKED, BeadPhase.CLAIMED)
+    is_tried = line.attempts > 0
+    return waits or is_tried or is_since(line.asked_at, since) or is_since(line.ended_at, since)
 
 
-def _held(seen: Seen, scope: Scope) -> list[Row]:
+def _held(seen: ReportInput, scope: Scope) -> list[Bead]:
     """The beads of the scope; an epic is done through its parts, so they belong to it."""
-    held = {str(row["id"]) for row in seen.rows if scope.holds(row)}
+    held = {bead.id for bead in seen.beads if scope.holds(bead)}
     parts: dict[str, list[str]] = {}
-    for row in seen.rows:
-        parts.setdefault(link_of(row, "parent"), []).append(str(row["id"]))
+    for bead in seen.beads:
+        parts.setdefault(bead.parent, []).append(bead.id)
     unseen = list(held)
     while unseen:
         fresh = [part for part in parts.get(unseen.pop(), ()) if part not in held]
         held.update(fresh)
         unseen += fresh
-    return [row for row in seen.rows if row["id"] in held]
+    return [bead for bead in seen.beads if bead.id in held]
 
 
 def _wanted(
-    graph: Graph, finder: DocumentFinder, scope: Scope, rows: Sequence[Row]
+    graph: Graph, finder: DocumentFinder, scope: Scope, beads: Sequence[Bead]
 ) -> Callable[[str], bool]:
     """The scope's documents; of a scope of beads those that govern them."""
-    if scope.kind is Kind.REPO or scope.documents:
+    if scope.kind is ScopeKind.REPO or scope.documents:
         return scope.holds_document
-    found = list(dict.fromkeys(n for row in rows for n in finder.governing(row)))
+    found = list(dict.fromkeys(n for bead in beads for n in finder.governing(bead)))
     for n in found:  # grows as it goes
         found += [up for up in graph.ups[n] if up not in found]
     ids = {graph.ids[n] for n in found}
@@ -261,74 +240,72 @@ def _wanted(
 
 
 def _needs(
-    seen: Seen, rows: Sequence[Row], lines: Sequence[Line], coverage: Sequence[Coverage]
-) -> Iterator[Need]:
-    waiting = {bead: item for item in seen.pending for bead in item.beads}
-    for row in rows:
-        name = typed(str(row["id"]))
-        if row.get("merge-conflicts"):
-            yield Need(f"{row['id']}: two sides of a merge changed it", f"ddx bead why {name}")
-        is_asked = type_of(row) == "decision" or not _ASKING.isdisjoint(labels_of(row))
-        if is_asked and status_of(row) == "open":
-            what = f"{row['id']} is to be decided: {cut(text_of(row, 'title'), _LONGEST_REASON)}"
-            yield Need(what, f"ddx bead show {name}")
+    seen: ReportInput,
+    beads: Sequence[Bead],
+    lines: Sequence[BeadLine],
+    coverage: Sequence[Coverage],
+) -> Iterator[ReportNeed]:
+    waiting = {it: item for item in seen.pending for it in item.beads}
+    for bead in beads:
+        name = typed(bead.id)
+        if bead.is_in_conflict:
+            yield ReportNeed(f"{bead.id}: two sides of a merge changed it", f"ddx bead why {name}")
+        is_asked = bead.type == "decision" or not _ASKING.isdisjoint(bead.labels)
+        if is_asked and bead.status == "open":
+            what = f"{bead.id} is to be decided: {cut(bead.title, _LONGEST_REASON)}"
+            yield ReportNeed(what, f"ddx bead show {name}")
     for line in lines:
         reason = cut(line.reason, _LONGEST_REASON)
-        if line.standing is Standing.BLOCKED:
+        if line.standing is BeadPhase.BLOCKED:
             said = reason or "it does not say why"
-            yield Need(f"{line.id} is blocked: {said}", f"helix explain {typed(line.id)}")
-        elif line.standing is Standing.PRESERVED and line.id in waiting:
+            yield ReportNeed(f"{line.id} is blocked: {said}", f"helix explain {typed(line.id)}")
+        elif line.standing is BeadPhase.PRESERVED and line.id in waiting:
             pending = waiting[line.id]
             what = f"{line.id} is proven and waits to land: {cut(pending.reason, _LONGEST_REASON)}"
-            yield Need(what, "git status")
-        elif line.standing is Standing.PRESERVED:
+            yield ReportNeed(what, "git status")
+        elif line.standing is BeadPhase.PRESERVED:
             what = f"{line.id} did not land, and what was made of it is kept: {reason}"
-            yield Need(what, f"ddx agent show {typed(line.kept)}")
+            yield ReportNeed(what, f"ddx agent show {typed(line.kept)}")
     for proof in dict.fromkeys(proof for row in coverage for proof in row.failed):
         if proof.kind == "run":
-            yield Need(f"the last run of {proof.id} failed", f"ddx exec show {quote(proof.id)}")
+            what, command = f"the last run of {proof.id} failed", f"ddx exec show {quote(proof.id)}"
+            yield ReportNeed(what, command)
         else:
-            yield Need(f"the tests in {proof.id} fail", "helix measure")
+            yield ReportNeed(f"the tests in {proof.id} fail", "helix measure")
 
 
-def _follow_ons(seen: Seen, coverage: Sequence[Coverage]) -> Iterator[FollowOn]:
+def _follow_ons(seen: ReportInput, coverage: Sequence[Coverage]) -> Iterator[FollowOn]:
     """What to type for each gap; only `helix triage` files anything (V-3)."""
-    filed = {
-        identity(text_of(row, "title")): str(row["id"])
-        for row in seen.rows
-        if status_of(row) not in ("closed", "cancelled")
-    }
-    for row in coverage:
-        title, verify = _draft(row, seen.document_root)
+    filed = {identity(bead.title): bead.id for bead in seen.beads if not bead.is_finished}
+    for line in coverage:
+        title, verify = _draft(line, seen.document_root)
         if title:
-            words = ["helix triage", quote(title), "--spec-id", quote(row.id)]
+            words = ["helix triage", quote(title), "--spec-id", quote(line.id)]
             command = " ".join([*words, "--verify", quote(verify)])
-            yield FollowOn(row.id, row.missing, command, filed.get(identity(title), ""))
-        elif row.missing:
-            yield FollowOn(row.id, row.missing, f"helix measure {quote(row.id)}")
+            yield FollowOn(line.id, line.missing, command, filed=filed.get(identity(title), ""))
+        elif line.missing:
+            yield FollowOn(line.id, line.missing, f"helix measure {quote(line.id)}")
 
 
-def _draft(row: Coverage, document_root: str) -> tuple[str, str]:
+def _draft(line: Coverage, document_root: str) -> tuple[str, str]:
     """The title of a bead that closes the gap, and the command that proves it; empty: none does."""
-    title = cut(shown_on_one_line(row.title), _LONGEST_TITLE)
-    named = title if title.startswith(row.id) else f"{row.id}: {title}".rstrip(": ")
-    folder = {DESIGN: f"{document_root}/02-design", TEST: "tests"}.get(row.missing, "")
-    words = {DESIGN: "Design", TEST: "Test"}.get(row.missing, "")
-    if not folder:
+    title = cut(shown(line.title, one_line=True), _LONGEST_TITLE)
+    named = title if title.startswith(line.id) else f"{line.id}: {title}".rstrip(": ")
+    gaps = {DESIGN: ("Design", f"{document_root}/02-design"), TEST: ("Test", "tests")}
+    if line.missing not in gaps:
         return "", ""
-    return f"{words} {named}", f"grep -rqwF -e {quote(row.id)} {quote(folder)}"
+    word, folder = gaps[line.missing]
+    return f"{word} {named}", f"grep -rqwF -e {quote(line.id)} {quote(folder)}"
 
 
-def _trends(seen: Seen, scope: Scope, since: str) -> Iterator[Trend]:
-    for metric in seen.definitions.metrics.values():
+def _trends(seen: ReportInput, scope: Scope, since: str) -> Iterator[Trend]:
+    for metric in seen.executions.definitions.metrics.values():
         if metric.is_ratchet and scope.holds_document(metric.id):
-            measured = seen.history.measured(metric.name)
             points = [
                 (record.started_at, number)
-                for record, number in measured
+                for record, number in seen.executions.history.measured(metric.name)
                 if is_since(record.started_at, since)
-            ]
-            floor = floor_of(metric, seen.floors)
-            yield Trend(
-                metric.name, metric.unit, metric.direction, floor, tuple(points[-_MOST_POINTS:])
-            )
+            ][-_MOST_POINTS:]
+            name, unit, direction = metric.name, metric.unit, metric.direction
+            floor = seen.floors.of(metric)
+            yield Trend(name, unit, direction, floor=floor, points=tuple(points))

@@ -6,37 +6,31 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from ddx.errors import UsageError
-from ddx.git import commit_id
-from ddx.git.history import commits_by_id, commits_touching, signed_commits, touched_paths
-from ddx.git.trees import content
-from ddx.graph.authority import resolve
-from ddx.graph.cache import load_graph
-from ddx.graph.tags import LARGEST_FILE, is_scanned, read_tags
-from ddx.tracker.model import text_of, texts_of
-from ddx.values import changed, value
-from helix.verification.attempts import read_attempts
-from helix.verification.report import read_rows
-from helix.verification.threads import (
+from ddx.base import UsageError, changed, value
+from ddx.documents import SourceFile, load_graph
+from ddx.git import Repository
+from helix.verification.attempt_history import read_history
+from helix.verification.failure_beads import TESTS
+from helix.verification.report import read_beads
+from helix.verification.trace_links import (
     ATTEMPT,
     BEAD,
     COMMIT,
     FILE,
     FILES,
     PART,
-    Known,
-    Node,
-    Threads,
+    TraceInput,
+    TraceLinks,
+    TraceNode,
     commits_in,
     requirements_in,
 )
-from helix.verification.traceback import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ddx.execution.work import Site
-    from ddx.git.history import Told
+    from ddx.attempts import AttemptContext
+    from ddx.git import HistoryCommit
 
 OURS = (".ddx/", ".helix/", ".helix-logs/")
 _MOST_COMMITS = 1000
@@ -52,9 +46,9 @@ _SHORT_ATTEMPT = re.compile(r"[0-9a-f]{6}")
 class Trace:
     """What was asked for, what it follows from, and what follows from it."""
 
-    subject: Node
-    above: tuple[Node, ...]
-    below: tuple[Node, ...]
+    subject: TraceNode
+    above: tuple[TraceNode, ...]
+    below: tuple[TraceNode, ...]
     requirements: tuple[str, ...]
     """The documents above that justify it, the nearest first."""
     commits: tuple[str, ...]
@@ -66,20 +60,21 @@ class Trace:
 class Tracer:
     """One look at the project, from which every question is answered."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: AttemptContext) -> None:
         self._root = site.project.root
-        attempts = read_attempts(site.project)
-        rows = {str(row["id"]): row for row in read_rows(site)}
-        signed = {told.commit: told for told in signed_commits(self._root)}
-        closing = [text_of(row, "closing_commit_sha") for row in rows.values()]
+        self._repository = Repository(self._root)
+        attempts = read_history(site.project)
+        beads = {bead.id: bead for bead in read_beads(site)}
+        signed = {told.commit: told for told in self._repository.signed_commits()}
+        closing = [bead.closing_commit for bead in beads.values()]
         unknown = [name for name in closing if name and name not in signed]
-        self._known = Known(
+        self._known = TraceInput(
             load_graph(site.project, site.settings.document_roots, clock=site.clock),
-            rows,
+            beads,
             attempts.all,
-            {**signed, **commits_by_id(self._root, unknown)},
+            commits={**signed, **self._repository.commits_by_id(unknown)},
         )
-        self._threads = Threads(self._known)
+        self._threads = TraceLinks(self._known)
         self._unreadable = attempts.unreadable
 
     def trace(self, word: str, *, path: str = "") -> Trace:
@@ -102,26 +97,24 @@ class Tracer:
 
     def _document(self, word: str) -> Trace | None:
         graph = self._known.graph
-        holders = () if resolve(word, graph.known) else graph.holders(word)
+        holders = () if graph.resolve(word) else graph.holders(word)
         if holders:
             places = [graph.place[doc_id] for doc_id in holders]
-            node = Node(PART, word, note=f"a part of {', '.join(holders)}, which is traced")
+            node = TraceNode(PART, word, note=f"a part of {', '.join(holders)}, which is traced")
             owners = tuple(map(self._with_below, places))
             above = tuple(one for n in places for one in self._threads.above_document(n))
             return self._made(node, above, owners)
         n = graph.find(word)
         if n is None:
             return None
-        node = self._with_below(n)
-        requirements = requirements_in(graph, (changed(node, children=()),))
-        made = self._made(
-            changed(node, children=()), self._threads.above_document(n), node.children
-        )
-        return changed(made, requirements=(*requirements, *made.requirements))
+        node, below = self._threads.document_node(n), self._with_below(n).children
+        made = self._made(node, self._threads.above_document(n), below)
+        own = requirements_in(graph, (node,))
+        return changed(made, requirements=(*own, *made.requirements))
 
-    def _with_below(self, n: int) -> Node:
+    def _with_below(self, n: int) -> TraceNode:
         files = self._threads.files_below(n)
-        touching = commits_touching(self._root, files, most=_MOST_COMMITS)
+        touching = self._repository.commits_touching(files, most=_MOST_COMMITS)
         node, graph = self._threads.document_node(n), self._known.graph
         if graph.types[n] in FILES:
             told = touching.get(graph.paths[n], ())
@@ -143,13 +136,14 @@ class Tracer:
         )
 
     def _commit(self, word: str) -> Trace | None:
-        commit = commit_id(self._root, word)
+        commit = self._repository.commit_id(word)
         if not commit:
             return None
-        told = self._known.commits.get(commit) or commits_by_id(self._root, [commit])[commit]
-        paths = touched_paths(self._root, commit)
+        known = self._known.commits.get(commit)
+        told = known or self._repository.commits_by_id([commit])[commit]
+        paths = self._repository.touched_paths(commit)
         above = self._threads.above_commit(told, self._places(commit, paths))
-        node = Node(COMMIT, commit, told.subject, f"by {told.author}", told.at)
+        node = TraceNode(COMMIT, commit, told.subject, note=f"by {told.author}", at=told.at)
         return self._made(node, above, (), tuple(self._remarks(told, paths, above)))
 
     def _test(self, word: str) -> Trace | None:
@@ -158,25 +152,24 @@ class Tracer:
         whole = self._document(file) if mark else None
         if whole is None:
             return None
-        beads = [bead for bead, row in self._known.beads.items() if word in texts_of(row, TESTS)]
         failing = [
-            changed(self._threads.bead_node(bead), children=self._threads.below_bead(bead))
-            for bead in beads
+            changed(self._threads.bead_node(it), children=self._threads.below_bead(it))
+            for it, bead in self._known.beads.items()
+            if word in bead.texts(TESTS)
         ]
-        node = Node(PART, word, note=f"a part of {whole.subject.id}, which is traced")
+        node = TraceNode(PART, word, note=f"a part of {whole.subject.id}, which is traced")
         return self._made(node, whole.above, (*failing, *whole.below))
 
     def _file(self, word: str) -> Trace | None:
         """A file that names no document is there because of its commits."""
         path = posixpath.normpath(word.removeprefix(f"{self._root}/"))
-        told = commits_touching(self._root, [path], most=_MOST_COMMITS).get(path)
+        told = self._repository.commits_touching([path], most=_MOST_COMMITS).get(path)
         if not told:
             return None
         above = self._threads.above_file(told)
-        requirements = requirements_in(self._known.graph, above)
+        made = self._made(TraceNode(FILE, path), above, ())
         remark = "nothing that asked for its commits names a document"
-        remarks = () if requirements else (remark,)
-        return self._made(Node(FILE, path), above, (), remarks)
+        return made if made.requirements else changed(made, remarks=(remark,))
 
     def _places(self, commit: str, paths: Sequence[str]) -> list[int]:
         """The documents and tagged files that it touched; of a file that is gone, its tags then."""
@@ -187,16 +180,18 @@ class Tracer:
             n = graph.at_path.get(path)
             if n is not None:
                 found[n] = None
-            elif is_scanned(path):
+            elif SourceFile(path).is_scanned:
                 gone.append(path)
         for path in gone[:_MOST_READ]:
-            text = content(self._root, commit, path)
-            if text is not None and len(text) <= LARGEST_FILE:
-                places = (graph.find(link.target) for link in read_tags(path, text).links)
-                found |= dict.fromkeys(n for n in places if n is not None)
+            text = self._repository.content(commit, path)
+            names = SourceFile.tagged(path, text or b"").names
+            places = (graph.find(name) for name in names)
+            found |= dict.fromkeys(n for n in places if n is not None)
         return list(found)
 
-    def _remarks(self, told: Told, paths: Sequence[str], above: Sequence[Node]) -> Iterator[str]:
+    def _remarks(
+        self, told: HistoryCommit, paths: Sequence[str], above: Sequence[TraceNode]
+    ) -> Iterator[str]:
         """What a person should hear who expected more."""
         kinds = {node.kind for node in above}
         if not kinds & {ATTEMPT, BEAD}:
@@ -214,13 +209,15 @@ class Tracer:
 
     def _made(
         self,
-        subject: Node,
-        above: tuple[Node, ...],
-        below: tuple[Node, ...],
+        subject: TraceNode,
+        above: tuple[TraceNode, ...],
+        below: tuple[TraceNode, ...],
         remarks: tuple[str, ...] = (),
     ) -> Trace:
-        requirements = requirements_in(self._known.graph, above)
-        return Trace(subject, above, below, requirements, commits_in(below), remarks)
+        requirements, commits = requirements_in(self._known.graph, above), commits_in(below)
+        return Trace(
+            subject, above, below, requirements=requirements, commits=commits, remarks=remarks
+        )
 
     def _unknown(self, word: str) -> UsageError:
         folded = word.casefold()

@@ -1,1 +1,1 @@
-"""`ddx agent`: one module a command."""
+"""`ddx agent`: its commands by what they are for."""

@@ -2,67 +2,52 @@
 
 from __future__ import annotations
 
-import sys
-
-from ddx.cli.agent.drain_flags import EFFORT, HARNESS, MODEL, TIMEOUT, read_orders
-from ddx.cli.place import CLOCK, here, tell
-from ddx.console.screen import answer, say
-from ddx.console.spec import JSON, Command, Flag
-from ddx.errors import NotFound, UsageError
-from ddx.text import listed
-from ddx.values import changed
+from ddx.base import UsageError, listed
+from ddx.cli.agent.execute import AGENT_FLAGS, read_orders, read_text
+from ddx.cli.context import CLOCK, here, tell
+from ddx.console import JSON, Command, Flag, answer, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ddx.cli.agent.watching import Narrator
-    from ddx.execution.model import Happening
-    from ddx.harnesses.base import Reply
+    from typing import Any
+
+    from ddx.agents import Reply
+    from ddx.attempts import AttemptEvent
+    from ddx.cli.agent.execution import Narrator
 
 FAILED, INTERRUPTED = 1, 130
 _LONGEST_PROMPT = 1_000_000
 
 
-def run(
-    *,
-    prompt: str,
-    read_only: bool,
-    harness: str | None,
-    model: str | None,
-    effort: str | None,
-    timeout: str | None,
-    json: bool,
-) -> int:
-    from ddx.cli.agent.drain_session import clean_up
-    from ddx.cli.agent.watching import Narrator, interruptible
-    from ddx.execution.prompting import ask_once
-    from ddx.execution.work import open_site
-    from ddx.harnesses.base import End
-    from ddx.harnesses.registry import resolve_model
-    from ddx.supervision import StopRequest
+@Command.of(
+    example="ddx agent run --prompt question.md --read-only --harness claude",
+    flags=(
+        Flag("--prompt", "the file with the prompt; - reads what is piped in", required=True),
+        Flag("--read-only", "the agent may look but not change anything", kind="switch"),
+        *AGENT_FLAGS,
+        JSON,
+    ),
+    schema="agent-asked",
+)
+def run(*, prompt: str, read_only: bool, json: bool, **typed: Any) -> int:
+    """Ask an agent one thing in a throw-away workspace: no bead, no landing, only its answer."""
+    from ddx.agents import CallEnd, StopRequest
+    from ddx.attempts import open_site
+    from ddx.cli.agent.execution import Narrator, ask_agent, clean_up
+    from ddx.console import Interruption
 
     project = here()
-    orders = read_orders(
-        project, harness=harness, model=model, effort=effort, timeout=timeout, preface=None
-    )
+    orders = read_orders(project, typed)
     text = _read_prompt(prompt)
     stop, ear = StopRequest(), _Ear(Narrator())
     site = open_site(project, ear.hear, stop=stop, clock=CLOCK, tell=tell)
     clean_up(site)
-    with interruptible(stop) as interruption:
-        reply = ask_once(
-            site,
-            prompt=text,
-            harness=orders.harness,
-            model=resolve_model(orders.harness, orders.model, site.settings),
-            effort=orders.effort,
-            limits=orders.limits,
-            read_only=read_only,
-        )
-    reply = changed(reply, text=site.masker.mask(reply.text))
+    with Interruption(stop) as interruption:
+        reply = ask_agent(site, text, orders, read_only=read_only)
     _report(reply, ear, harness=orders.harness, json=json)
-    if reply.end is End.COMPLETED:
+    if reply.end is CallEnd.COMPLETED:
         return 0
-    stopped = INTERRUPTED if reply.end is End.INTERRUPTED else FAILED
+    stopped = INTERRUPTED if reply.end is CallEnd.INTERRUPTED else FAILED
     return interruption.code or stopped
 
 
@@ -74,8 +59,8 @@ class _Ear:
         self.attempt = ""
         self.thrown_away: tuple[str, ...] = ()
 
-    def hear(self, happening: Happening) -> None:
-        from ddx.execution.prompting import THROWN_AWAY
+    def hear(self, happening: AttemptEvent) -> None:
+        from ddx.attempts import THROWN_AWAY
 
         self.attempt = happening.attempt
         if happening.kind == THROWN_AWAY:
@@ -85,8 +70,7 @@ class _Ear:
 
 
 def _report(reply: Reply, ear: _Ear, *, harness: str, json: bool) -> None:
-    from ddx.cli.agent.rendering import spoken, usage_row
-    from ddx.execution.orders import spoken_usage
+    from ddx.cli.agent.output import spoken, usage_row
 
     if ear.thrown_away:
         tell(f"changed in the workspace and thrown away with it: {listed(ear.thrown_away)}")
@@ -107,44 +91,19 @@ def _report(reply: Reply, ear: _Ear, *, harness: str, json: bool) -> None:
             }
         )
     ended = f"{spoken(reply.end)}{f', {reply.reason}' if reply.reason else ''}"
-    tell(f"{ended}; {spoken_usage(reply.usage)}; the story: ddx agent log {ear.attempt}")
+    tell(f"{ended}; {reply.usage.in_words}; the story: ddx agent log {ear.attempt}")
 
 
 def _read_prompt(path: str) -> str:
-    try:
-        if path == "-":
-            text = sys.stdin.read(_LONGEST_PROMPT + 1)
-        else:
-            with open(path, encoding="utf-8") as file:
-                text = file.read(_LONGEST_PROMPT + 1)
-    except UnicodeDecodeError:
-        raise UsageError(f"--prompt {path} is not UTF-8 text") from None
-    except OSError as problem:
-        raise NotFound(
-            f"--prompt {path}: {problem.strerror}", hint="for what you type: --prompt -"
-        ) from None
+    text = read_text(
+        path,
+        flag="--prompt",
+        longest=_LONGEST_PROMPT,
+        hint="for what you type: --prompt -",
+        may_be_piped=True,
+    )
     if not text.strip():
         raise UsageError(
             f"--prompt {path} is empty", hint="echo 'What is here?' | ddx agent run --prompt -"
         )
-    if len(text) > _LONGEST_PROMPT:
-        raise UsageError(f"--prompt {path} has more than {_LONGEST_PROMPT:,} characters")
     return text
-
-
-COMMAND = Command(
-    "agent run",
-    "Ask an agent one thing in a throw-away workspace: no bead, no landing, only its answer.",
-    run,
-    "ddx agent run --prompt question.md --read-only --harness claude",
-    flags=(
-        Flag("--prompt", "the file with the prompt; - reads what is piped in", required=True),
-        Flag("--read-only", "the agent may look but not change anything", kind="switch"),
-        HARNESS,
-        MODEL,
-        EFFORT,
-        TIMEOUT,
-        JSON,
-    ),
-    schema="agent-asked",
-)

@@ -1,1 +1,1 @@
-"""`ddx bead`: one module a command."""
+"""`ddx bead`: its commands by what they are for."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ddx.errors import CorruptFile, UsageError
-from ddx.fastjson import loads
+from ddx.base import CorruptFile, UsageError, loads
+
+_LARGEST_YAML = 1 << 24
 
 
 def read_drafts(path: str) -> list[dict[str, Any]]:
@@ -45,12 +46,12 @@ def _json_lines(path: str, text: str) -> list[Any]:
 
 
 def _yaml(path: str, text: str) -> list[Any]:
-    import yaml
+    from ddx.base import BrokenYaml, Nodes
 
     try:
-        whole = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    except yaml.YAMLError as problem:
-        raise CorruptFile(f"{path}: {problem}") from None
+        whole = Nodes(text, largest=_LARGEST_YAML).values()
+    except BrokenYaml as problem:
+        raise CorruptFile(problem.at(path)) from None
     if isinstance(whole, dict) and isinstance(whole.get("beads"), list):
         whole = whole["beads"]
     return whole if isinstance(whole, list) else [whole] if whole else []

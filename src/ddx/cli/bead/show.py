@@ -1,31 +1,42 @@
-"""`ddx bead show`"""
+"""`ddx bead show` and `ddx bead why`: one bead whole, and why it stands as it does."""
 
 from __future__ import annotations
 
-from ddx.cli.place import CLOCK
-from ddx.cli.session import open_tracker, surroundings
-from ddx.console.screen import answer, bold, dim, excerpt, say, when
-from ddx.console.spec import JSON, Argument, Command
-from ddx.tracker.events import joined
-from ddx.tracker.explain import shown_blocker
-from ddx.tracker.model import events_of, holder_of, labels_of, status_of, text_of, texts_of
-from ddx.tracker.queue import blockers, ready
+from ddx.base import listed
+from ddx.cli.context import CLOCK, open_tracker
+from ddx.console import ID, JSON, Argument, Command, answer, bold, dim, excerpt, say, when
+from ddx.tracker import (
+    cure_of,
+    explain,
+    full_row,
+    holder_of,
+    labels_of,
+    queue_context,
+    rule_of,
+    status_of,
+    text_of,
+    texts_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ddx.tracker.model import Row
-    from ddx.tracker.queue import Surroundings
-    from ddx.tracker.snapshot import Snapshot
-    from ddx.tracker.store import Tracker
+    from ddx.tracker import BeadExplanation, Row
 
 _TEXTS = ("description", "acceptance", "design", "notes")
 _LINES = ("spec-id", "parent", "superseded-by", "replaces", "close_reason", "closing_commit_sha")
 
 
-def run(*, id: tuple[str, ...], json: bool) -> int:
+@Command.of(
+    example="ddx bead show app-1a2b3c4d --json",
+    arguments=(Argument("id", "one or more bead ids", many=True),),
+    flags=(JSON,),
+    schema="bead-shown",
+)
+def show(*, id: tuple[str, ...], json: bool) -> int:
+    """Show beads whole: fields, readiness, children, what waits for them."""
     tracker = open_tracker()
     view = tracker.snapshot()
-    around = surroundings(tracker)
+    around = queue_context(tracker)
     beads = [full_row(tracker, view, bead_id, around) for bead_id in dict.fromkeys(id)]
     if json:
         answer(beads[0] if len(beads) == 1 else beads)
@@ -33,32 +44,11 @@ def run(*, id: tuple[str, ...], json: bool) -> int:
     for number, bead in enumerate(beads):
         if number:
             say()
-        _print(bead)
+        _print_bead(bead)
     return 0
 
 
-def full_row(tracker: Tracker, view: Snapshot, bead_id: str, around: Surroundings) -> Row:
-    """Everything known of a bead: its row, its kept events, and its place among the others."""
-    row = view.row(bead_id)
-    n = view.columns.place.get(bead_id)
-    owner = text_of(row, "owner") or text_of(row, "assignee")
-    events = joined(tracker.attachments.events(bead_id), events_of(row))
-    finished = n is None or status_of(row) in ("closed", "cancelled")
-    held = () if n is None or finished else blockers(view.columns, n, around)
-    return {
-        **row,
-        **({"events": list(events)} if events else {}),
-        **({"assignee": owner} if owner else {}),
-        "revision": view.revision(bead_id),
-        "archived": n is None,
-        "ready": n is not None and n in ready(view.columns, around),
-        "blockers": [shown_blocker(view, n, item) for item in held if n is not None],
-        "children": list(view.children(bead_id)),
-        "dependents": list(view.dependents(bead_id)),
-    }
-
-
-def _print(bead: Row) -> None:
+def _print_bead(bead: Row) -> None:
     status = status_of(bead)
     if status == "in_progress":
         status = f"in progress, held by {holder_of(bead)}"
@@ -90,12 +80,56 @@ def _print(bead: Row) -> None:
     say("\n", dim(f"revision {bead['revision']}, updated {updated}"))
 
 
-COMMAND = Command(
-    "bead show",
-    "Show beads whole: fields, readiness, children, what waits for them.",
-    run,
-    "ddx bead show app-1a2b3c4d --json",
-    arguments=(Argument("id", "one or more bead ids", many=True),),
-    flags=(JSON,),
-    schema="bead-shown",
-)
+@Command.of(example="ddx bead why app-1a2b3c4d", arguments=(ID,), flags=(JSON,), schema="bead-why")
+def why(*, id: str, json: bool) -> int:
+    """Say why a bead is ready, blocked, not picked or not closable, and by which rule."""
+    tracker = open_tracker()
+    found = explain(tracker.snapshot(), id, queue_context(tracker))
+    if json:
+        answer(_standing_as_json(found))
+    else:
+        _print_standing(found)
+    return 0
+
+
+def _standing_as_json(found: BeadExplanation) -> dict[str, object]:
+    return {
+        "id": found.bead_id,
+        "standing": found.standing,
+        "queue_place": found.place or None,
+        "picked_before_it": list(found.ahead),
+        "blockers": [
+            {
+                "kind": held.kind,
+                "rule": rule_of(held),
+                "ids": list(held.ids),
+                "reason": held.reason,
+                "next_eligible_at": held.next_eligible_at or None,
+                "cure": cure_of(found.bead_id, held),
+            }
+            for held in found.blockers
+        ],
+        "closable": not found.not_closable,
+        "not_closable": found.not_closable or None,
+    }
+
+
+def _print_standing(found: BeadExplanation) -> None:
+    match found.standing:
+        case "ready" if found.place == 1:
+            say(f"{found.bead_id} is ready and will be picked next (T-16)")
+        case "ready":
+            first = listed(found.ahead[:3])
+            more = f" and {len(found.ahead) - 3} more" if len(found.ahead) > 3 else ""
+            say(f"{found.bead_id} is ready, number {found.place} in the queue (D-12)")
+            say(f"  picked before it: {first}{more}")
+        case "blocked":
+            say(f"{found.bead_id} is not ready for execution")
+        case _:
+            say(f"{found.bead_id} is finished")
+    for held in found.blockers:
+        say(f"  {held.kind} ({rule_of(held)}): {held.reason}")
+        if cure := cure_of(found.bead_id, held):
+            say(f"    {cure}")
+    if found.standing != "finished" and found.not_closable:
+        say(f"  it cannot be closed yet: it {found.not_closable}")

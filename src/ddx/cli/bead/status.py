@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from ddx.cli.place import CLOCK
-from ddx.cli.session import open_tracker, surroundings
-from ddx.console.screen import answer, bold, say
-from ddx.console.spec import JSON, Command
-from ddx.instants import in_words, seconds_between
-from ddx.tracker.doctor.links import health
-from ddx.tracker.model import STATUSES, holder_of, text_of
-from ddx.tracker.queue import blocker, ready, ready_for_execution, unfinished
+from ddx.base import Instant, in_words
+from ddx.cli.context import CLOCK, open_tracker
+from ddx.console import JSON, Command, answer, bold, say
+from ddx.tracker import (
+    STATUSES,
+    blocker,
+    health,
+    holder_of,
+    queue_context,
+    ready,
+    ready_for_execution,
+    text_of,
+    unfinished,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ddx.tracker.queue import Surroundings
-    from ddx.tracker.snapshot import Snapshot
+    from ddx.tracker import QueueContext, Snapshot
 
 
+@Command.of(example="ddx bead status --json", flags=(JSON,), schema="bead-status")
 def run(*, json: bool) -> int:
+    """The queue in numbers: counts, ready, blocked by kind, claims, findings."""
     tracker = open_tracker()
-    found = summary(tracker.snapshot(), surroundings(tracker), now=CLOCK.stamp())
+    found = summary(tracker.snapshot(), queue_context(tracker), now=CLOCK.stamp())
     if json:
         answer(found)
     else:
@@ -29,7 +36,7 @@ def run(*, json: bool) -> int:
     return 0
 
 
-def summary(view: Snapshot, around: Surroundings, *, now: str) -> dict[str, Any]:
+def summary(view: Snapshot, around: QueueContext, *, now: str) -> dict[str, Any]:
     """The queue in numbers, who holds what, and what the doctor would say."""
     columns = view.columns
     words = sorted({*columns.statuses}.difference(STATUSES))
@@ -64,7 +71,7 @@ def _claim(view: Snapshot, n: int, *, now: str) -> dict[str, Any]:
         "id": row["id"],
         "title": text_of(row, "title"),
         "holder": holder_of(row),
-        "age_s": seconds_between(since, now),
+        "age_s": Instant(since).seconds_until(now),
     }
 
 
@@ -82,13 +89,3 @@ def _print(found: dict[str, Any]) -> None:
         say(f"! {finding['where']}: {finding['what']}")
     if found["findings"]:
         say(f"{len(found['findings'])} findings; details: ddx bead doctor")
-
-
-COMMAND = Command(
-    "bead status",
-    "The queue in numbers: counts, ready, blocked by kind, claims, findings.",
-    run,
-    "ddx bead status --json",
-    flags=(JSON,),
-    schema="bead-status",
-)

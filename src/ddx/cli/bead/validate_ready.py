@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import os
 
-from ddx.cli.place import CLOCK, settings
-from ddx.cli.session import open_tracker
-from ddx.console.screen import answer, say
-from ddx.console.spec import JSON, Argument, Command
-from ddx.tracker.criteria import judge
-from ddx.tracker.model import FINISHED, is_eligible, status_of, type_of
+from ddx.cli.context import CLOCK, open_tracker, settings
+from ddx.console import JSON, Argument, Command, answer, say
+from ddx.proof import Governance
+from ddx.tracker import FINISHED, is_eligible, judge, status_of, type_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ddx.execution.agreement import Disagreement
     from ddx.project import Project
-    from ddx.tracker.model import Row
-    from ddx.tracker.snapshot import Snapshot
+    from ddx.proof import BeadWarning
+    from ddx.tracker import Row, Snapshot
 
 PROBLEMS_FOUND = 1
 
 
+@Command.of(
+    example="ddx bead validate-ready",
+    arguments=(
+        Argument("id", "these beads; none: all that agents may get", many=True, required=False),
+    ),
+    flags=(JSON,),
+    schema="bead-validated",
+)
 def run(*, id: tuple[str, ...], json: bool) -> int:
+    """Check that beads name what proves them (exit 1 if one does not) and fit what is required."""
     tracker = open_tracker()
     view = tracker.snapshot()
     checks = settings(tracker.project).default_checks
@@ -37,13 +43,8 @@ def run(*, id: tuple[str, ...], json: bool) -> int:
                     "id": row["id"],
                     "ready": verdict.ready,
                     "criteria": len(verdict.criteria),
-                    "problems": [
-                        {"line": item.line, "text": item.text, "why": item.why, "fix": item.fix}
-                        for item in verdict.problems
-                    ],
-                    "warnings": [
-                        {"why": item.why, "fix": item.fix} for item in warnings[row["id"]]
-                    ],
+                    "problems": [item.__dict__ for item in verdict.problems],
+                    "warnings": [item.__dict__ for item in warnings[row["id"]]],
                 }
                 for row, verdict in verdicts
             ]
@@ -62,21 +63,22 @@ def run(*, id: tuple[str, ...], json: bool) -> int:
     return 0 if all(verdict.ready for _, verdict in verdicts) else PROBLEMS_FOUND
 
 
-def _warnings(project: Project, rows: Sequence[Row]) -> dict[str, tuple[Disagreement, ...]]:
+def _warnings(project: Project, rows: Sequence[Row]) -> dict[str, tuple[BeadWarning, ...]]:
     """Where a bead and what governs it disagree; the documents are those of the checkout."""
     roots = settings(project).document_roots
     if not any(os.path.isdir(os.path.join(project.root, root)) for root in roots):
         return {row["id"]: () for row in rows}
-    from ddx.execution.agreement import find_disagreements
-    from ddx.execution.governing import govern
-    from ddx.execution.model import Bead
-    from ddx.graph.cache import load_graph
-    from ddx.graph.proof.catalog import read_definitions
+    from ddx.documents import load_graph, read_definitions
+    from ddx.proof import find_disagreements
+    from ddx.tracker import Bead
 
     graph = load_graph(project, roots, clock=CLOCK)
     definitions = read_definitions(project.root, roots, graph)
     beads = [Bead(row["id"], row) for row in rows]
-    return {bead.id: find_disagreements(bead, govern(graph, definitions, [bead])) for bead in beads}
+    return {
+        bead.id: find_disagreements(bead, Governance.decide(graph, [bead], definitions))
+        for bead in beads
+    }
 
 
 def _candidates(view: Snapshot) -> list[Row]:
@@ -86,16 +88,3 @@ def _candidates(view: Snapshot) -> list[Row]:
         for row in view.rows()
         if status_of(row) not in FINISHED and is_eligible(row) and type_of(row) != "epic"
     ]
-
-
-COMMAND = Command(
-    "bead validate-ready",
-    "Check that beads name what proves them (exit 1 if one does not) and fit what is required.",
-    run,
-    "ddx bead validate-ready",
-    arguments=(
-        Argument("id", "these beads; none: all that agents may get", many=True, required=False),
-    ),
-    flags=(JSON,),
-    schema="bead-validated",
-)

@@ -1,1 +1,1 @@
-"""`ddx doc`: one module a command."""
+"""`ddx doc`: its commands by what they are for."""

@@ -4,35 +4,44 @@ from __future__ import annotations
 
 import os
 
-from ddx.cli.doc.session import load
-from ddx.console.screen import say, write
-from ddx.console.spec import Argument, Command, Flag
-from ddx.errors import UsageError
-from ddx.fastjson import to_bytes
-from ddx.files import replace
-from ddx.graph.drawing.languages import dot, mermaid
-from ddx.graph.drawing.picture import picture
-from ddx.graph.drawing.scene import scene_of
-from ddx.graph.walk import MAX_DEPTH
-from ddx.text import harmless
+from ddx.base import UsageError, harmless, replace, to_bytes
+from ddx.cli.context import load_documents
+from ddx.console import Argument, Command, Flag, say, write
+from ddx.documents import MAX_DEPTH, dot, mermaid, picture, scene_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ddx.graph.drawing.scene import Scene
+    from ddx.documents import Scene
 
 _FORMATS = ("mermaid", "dot", "json", "svg")
 _BY_ENDING = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".json": "json"}
 
 
+@Command.of(
+    example="ddx doc graph FEAT-001 --depth 2 --output feature.svg",
+    arguments=(Argument("id", "the document to draw around; none: all", required=False),),
+    flags=(
+        Flag(
+            "--format",
+            "the language of the drawing; not given: by the ending of the file, else mermaid",
+            kind="choice",
+            choices=_FORMATS,
+        ),
+        Flag("--depth", "how many steps up and down from the document (10)", kind="number"),
+        Flag("--output", "the file to write; none or `-`: stdout"),
+    ),
+    schema="doc-graph",
+)
 def run(*, id: str | None, format: str | None, depth: int | None, output: str | None) -> int:
+    """Draw the documents and what follows from what: all of them, or those around one."""
     if depth is not None and id is None:
         raise UsageError(
             "--depth counts the steps from a document: name one",
             hint="for example: ddx doc graph FEAT-001 --depth 2",
         )
-    project, graph = load()
+    project, graph = load_documents()
     max_depth = MAX_DEPTH if depth is None else depth
     scene = scene_of(graph, id or "", max_depth=max_depth)
     focus = "".join(f": around {box.name}" for box in scene.boxes if box.focus)
@@ -80,23 +89,3 @@ def _json(scene: Scene) -> dict[str, Any]:
         "edges": [dict(edge.__dict__) for edge in scene.edges],
         "gaps": [dict(gap.__dict__) for gap in scene.gaps],
     }
-
-
-COMMAND = Command(
-    "doc graph",
-    "Draw the documents and what follows from what: all of them, or those around one.",
-    run,
-    "ddx doc graph FEAT-001 --depth 2 --output feature.svg",
-    arguments=(Argument("id", "the document to draw around; none: all", required=False),),
-    flags=(
-        Flag(
-            "--format",
-            "the language of the drawing; not given: by the ending of the file, else mermaid",
-            kind="choice",
-            choices=_FORMATS,
-        ),
-        Flag("--depth", "how many steps up and down from the document (10)", kind="number"),
-        Flag("--output", "the file to write; none or `-`: stdout"),
-    ),
-    schema="doc-graph",
-)

@@ -2,48 +2,56 @@
 
 from __future__ import annotations
 
-from ddx.cli.doc.rendering import (
+from ddx.base import UsageError, listed
+from ddx.cli.context import load_documents
+from ddx.cli.doc.output import (
     NOTHING,
     UNKNOWN,
-    as_json,
     in_authority_order,
     is_document,
     kind,
     standing,
     tier_of,
 )
-from ddx.cli.doc.session import load
-from ddx.console.screen import answer_json, say, table
-from ddx.console.spec import JSON, Command, Flag
-from ddx.errors import UsageError
-from ddx.graph.authority import TIERS, WITHOUT_AUTHORITY
-from ddx.text import listed
+from ddx.console import JSON, Command, Flag, answer_json, say, table
+from ddx.documents import TIERS, WITHOUT_AUTHORITY, as_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any, TypeAlias
 
-    from ddx.graph.graph import Graph
+    from ddx.documents import Graph
+
+    Words: TypeAlias = Sequence[str]
 
 HEADS = ("id", "type", "tier", "status", "title")
 NO_TIER = "none"
 _STATUSES = (
-    *("draft", "approved", "superseded", "partially-superseded", "needs-rework", "deprecated"),
+    "draft",
+    "approved",
+    "superseded",
+    "partially-superseded",
+    "needs-rework",
+    "deprecated",
 )
 
 
-def run(
-    *,
-    type: tuple[str, ...],
-    status: tuple[str, ...],
-    tier: tuple[str, ...],
-    search: str | None,
-    json: bool,
-) -> int:
-    _, graph = load()
-    places = in_authority_order(
-        graph, matching(graph, types=type, statuses=status, tiers=tier, search=search)
-    )
+@Command.of(
+    example="ddx doc list --type td,tp --status draft",
+    flags=(
+        Flag("--type", "of this type; several by commas", many=True),
+        Flag("--status", "with this status; several by commas", many=True),
+        Flag("--tier", "of this tier, 0 to 10 or none; several by commas", many=True),
+        Flag("--search", "whose title holds this text"),
+        JSON,
+    ),
+    schema="doc-list",
+)
+def run(*, json: bool, **wanted: Any) -> int:
+    """List documents in the order of their authority."""
+    _, graph = load_documents()
+    places = in_authority_order(graph, matching(graph, **wanted))
     if json:
         answer_json(as_json(graph, places))
     elif places:
@@ -56,27 +64,21 @@ def run(
 
 
 def matching(
-    graph: Graph,
-    *,
-    types: Sequence[str],
-    statuses: Sequence[str],
-    tiers: Sequence[str],
-    search: str | None,
+    graph: Graph, *, type: Words, status: Words, tier: Words, search: str | None
 ) -> list[int]:
     """The places that pass every filter; tests and code only where type or tier asks for them."""
     places: Iterable[int] = range(len(graph))
-    if types:
-        known = (*TIERS, *WITHOUT_AUTHORITY, UNKNOWN)
-        wanted = _known("type", types, known)
-        places = [n for n in places if kind(graph, n) in wanted]
-    if tiers:
-        numbers = _known("tier", tiers, (*map(str, sorted(set(TIERS.values()))), NO_TIER))
-        places = [n for n in places if (tier_of(graph, n) or NO_TIER) in numbers]
-    if not types and not tiers:
+    if type:
+        types = _known("type", type, (*TIERS, *WITHOUT_AUTHORITY, UNKNOWN))
+        places = [n for n in places if kind(graph, n) in types]
+    if tier:
+        tiers = _known("tier", tier, (*map(str, sorted(set(TIERS.values()))), NO_TIER))
+        places = [n for n in places if (tier_of(graph, n) or NO_TIER) in tiers]
+    if not type and not tier:
         places = [n for n in places if is_document(graph, n)]
-    if statuses:
-        words = _known("status", statuses, dict.fromkeys((*_STATUSES, *graph.statuses)))
-        places = [n for n in places if graph.statuses[n] in words]
+    if status:
+        statuses = _known("status", status, dict.fromkeys((*_STATUSES, *graph.statuses)))
+        places = [n for n in places if graph.statuses[n] in statuses]
     if search is not None:
         text = search.casefold()
         places = [n for n in places if text in graph.titles[n].casefold()]
@@ -101,19 +103,3 @@ def _cells(graph: Graph, n: int) -> tuple[str, ...]:
         standing(graph, n),
         graph.titles[n],
     )
-
-
-COMMAND = Command(
-    "doc list",
-    "List documents in the order of their authority.",
-    run,
-    "ddx doc list --type td,tp --status draft",
-    flags=(
-        Flag("--type", "of this type; several by commas", many=True),
-        Flag("--status", "with this status; several by commas", many=True),
-        Flag("--tier", "of this tier, 0 to 10 or none; several by commas", many=True),
-        Flag("--search", "whose title holds this text"),
-        JSON,
-    ),
-    schema="doc-list",
-)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from ddx.cli.doc.session import load
-from ddx.cli.place import CLOCK, tell
-from ddx.console.screen import answer, bold, dim, on_terminal, say, screen_width
-from ddx.console.spec import JSON, Argument, Command, Flag
-from ddx.graph.search import LIMIT, MOST_TERMS, search
-from ddx.graph.terms import shortened, terms_of, words_of
-from ddx.text import listed
+from ddx.base import listed
+from ddx.cli.context import CLOCK, load_documents, tell
+from ddx.console import JSON, Argument, Command, Flag, answer, bold, dim, say, terminal_width
+from ddx.documents import LIMIT, MOST_TERMS, hit_row, search, shortened, terms_of, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ddx.console.screen import Styled
-    from ddx.graph.graph import Graph
-    from ddx.graph.search import Found, Hit
-    from ddx.graph.terms import Excerpt
+    from ddx.console import StyledText
+    from ddx.documents import Excerpt, Graph, SearchResult
 
 _MARGIN = "  "
 _WORDS_SHOWN = 5
 
 
+@Command.of(
+    example='ddx doc search "login throttling"',
+    arguments=(Argument("text", "words; those that fit in any form count", many=True),),
+    flags=(Flag("--limit", f"at most this many; {LIMIT} if not given", kind="number"), JSON),
+    schema="doc-search",
+)
 def run(*, text: tuple[str, ...], limit: int | None, json: bool) -> int:
-    project, graph = load()
+    """Find documents by their words, the best first, with the line that fits best."""
+    project, graph = load_documents()
     asked = " ".join(text)
     words = terms_of(asked) or words_of(asked)
     found = search(project, graph, words, clock=CLOCK, limit=LIMIT if limit is None else limit)
@@ -31,28 +33,13 @@ def run(*, text: tuple[str, ...], limit: int | None, json: bool) -> int:
     if len(words) > len(found.terms):
         tell(f"that is much text; looked for its {MOST_TERMS} rarest words: {listed(found.terms)}")
     if json:
-        answer([_as_json(graph, hit) for hit in found.hits])
+        answer([hit_row(graph, hit) for hit in found.hits])
     else:
         _print(graph, found)
     return 0
 
 
-def _as_json(graph: Graph, hit: Hit) -> dict[str, object]:
-    return {
-        "id": graph.ids[hit.n],
-        "title": graph.titles[hit.n],
-        "type": graph.types[hit.n] or None,
-        "status": graph.statuses[hit.n] or None,
-        "path": graph.paths[hit.n],
-        "line": hit.excerpt.line,
-        "snippet": hit.excerpt.text,
-        "marks": [list(mark) for mark in hit.excerpt.marks],
-        "terms": list(hit.terms),
-        "score": hit.score,
-    }
-
-
-def _print(graph: Graph, found: Found) -> None:
+def _print(graph: Graph, found: SearchResult) -> None:
     if not found.terms:
         say("there is no word to look for in that")
     elif not found.total:
@@ -67,27 +54,13 @@ def _print(graph: Graph, found: Found) -> None:
         say(dim(f"{found.total} documents match; {len(found.hits)} are shown, see --limit"))
 
 
-def _marked(excerpt: Excerpt) -> list[str | Styled]:
+def _marked(excerpt: Excerpt) -> list[str | StyledText]:
     """The line as parts, each match bold where that can be seen."""
-    if on_terminal():
-        excerpt = shortened(excerpt, screen_width() - len(_MARGIN))
-    parts: list[str | Styled] = []
+    if width := terminal_width():
+        excerpt = shortened(excerpt, width - len(_MARGIN))
+    parts: list[str | StyledText] = []
     position = 0
     for start, end in excerpt.marks:
         parts += (excerpt.text[position:start], bold(excerpt.text[start:end]))
         position = end
     return [*parts, excerpt.text[position:]]
-
-
-COMMAND = Command(
-    "doc search",
-    "Find documents by their words, the best first, with the line that fits best.",
-    run,
-    'ddx doc search "login throttling"',
-    arguments=(Argument("text", "words; those that fit in any form count", many=True),),
-    flags=(
-        Flag("--limit", f"at most this many; {LIMIT} if not given", kind="number"),
-        JSON,
-    ),
-    schema="doc-search",
-)

@@ -4,41 +4,29 @@ from __future__ import annotations
 
 import os
 
-from ddx.cli.doc.closures import ID
-from ddx.cli.doc.rendering import (
-    as_json,
-    kind,
-    linked_as_json,
-    pairs,
-    standing,
-    successors,
-    tier_of,
-    title,
-)
-from ddx.cli.doc.session import load
-from ddx.cli.place import CLOCK, here
-from ddx.console.screen import answer_json, bold, say, table, when
-from ddx.console.spec import JSON, Command
-from ddx.fastjson import dumps
-from ddx.graph.reviews import read_stamps
-from ddx.graph.stale import is_reviewable, staleness
-from ddx.values import value
+from ddx.base import NotFound, dumps, to_bytes, value
+from ddx.cli.context import CLOCK, here, load_documents, open_tracker
+from ddx.cli.doc.output import ID, finding_row, kind, print_links, tier_of, title
+from ddx.console import JSON, Command, answer_json, bold, say, table, when
+from ddx.documents import as_json, linked_as_json, pairs, read_stamps, staleness, successors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from ddx.graph.graph import Graph
-    from ddx.graph.model import Edge, Finding
+    from ddx.base import Finding
+    from ddx.documents import DocumentEdge, Graph
     from ddx.project import Project
+    from ddx.tracker import Snapshot
 
 
 @value
-class Shown:
+class DocumentDetails:
     """All that is known of a document besides its own row."""
 
-    upstream: list[tuple[int, Edge]]
-    downstream: list[tuple[int, Edge]]
+    upstream: list[tuple[int, DocumentEdge]]
+    downstream: list[tuple[int, DocumentEdge]]
     succession: list[str]
     """What took its place, and what took that one's place, to the end."""
     supersedes: list[str]
@@ -47,8 +35,10 @@ class Shown:
     findings: list[Finding]
 
 
+@Command.of(example="ddx doc show TD-001", arguments=(ID,), flags=(JSON,), schema="doc-shown")
 def run(*, id: str, json: bool) -> int:
-    project, graph = load()
+    """Show a document: its place, its links both ways, its review, and the beads that name it."""
+    project, graph = load_documents()
     n = graph.require(id)
     found = look_up(project, graph, n)
     if json:
@@ -59,7 +49,7 @@ def run(*, id: str, json: bool) -> int:
             supersedes=dumps(found.supersedes),
             review=dumps(found.review),
             beads=dumps(found.beads),
-            findings=dumps([item.__dict__ for item in found.findings]),
+            findings=dumps([finding_row(item) for item in found.findings]),
         )
         answer_json(as_json(graph, [n], [more])[1:-1])
     else:
@@ -67,10 +57,10 @@ def run(*, id: str, json: bool) -> int:
     return 0
 
 
-def look_up(project: Project, graph: Graph, n: int) -> Shown:
+def look_up(project: Project, graph: Graph, n: int) -> DocumentDetails:
     doc_id = graph.ids[n]
     edges = [edge for edge in graph.edges() if doc_id in (edge.up, edge.down)]
-    return Shown(
+    return DocumentDetails(
         upstream=[(graph.place[edge.up], edge) for edge in edges if edge.down == doc_id],
         downstream=[(graph.place[edge.down], edge) for edge in edges if edge.up == doc_id],
         succession=_succession(graph, n),
@@ -81,7 +71,7 @@ def look_up(project: Project, graph: Graph, n: int) -> Shown:
         ],
         review=_review(project, graph, n),
         beads=_beads(graph, n),
-        findings=[item for item in graph.findings() if item.path == graph.paths[n]],
+        findings=[item for item in graph.findings() if item.where == graph.paths[n]],
     )
 
 
@@ -109,7 +99,7 @@ def _review(project: Project, graph: Graph, n: int) -> dict[str, Any]:
     elif n in found.unreviewed:
         state = "unreviewed"
     else:
-        state = "reviewed" if is_reviewable(graph, n) else "exempt"
+        state = "reviewed" if graph.is_reviewable(n) else "exempt"
     return {
         "state": state,
         "reasons": list(stale.reasons) if stale else [],
@@ -120,12 +110,63 @@ def _review(project: Project, graph: Graph, n: int) -> dict[str, Any]:
 
 
 def _beads(graph: Graph, n: int) -> list[dict[str, Any]]:
-    """The tracker is loaded only where there is one."""
+    """Those that name it in spec-id or refs, archived ones last; none where there is no tracker.
+
+    Here alone the graph and the tracker meet (G-7), which is loaded only where there is one.
+    """
     if not os.path.exists(here().ddx("beads.jsonl")):
         return []
-    from ddx.cli.doc.beads import beads_about
+    tracker = open_tracker()
+    try:
+        view = tracker.snapshot()
+    except NotFound:
+        return []
+    found = list(_beads_in(view, graph, n))
+    archive = tracker.archive()
+    if archive is not None:
+        kept = _beads_in(archive, graph, n)
+        found += [{**bead, "archived": True} for bead in kept if bead["id"] not in view]
+    return found
 
-    return beads_about(graph, n)
+
+def _beads_in(view: Snapshot, graph: Graph, n: int) -> Iterator[dict[str, Any]]:
+    columns = view.columns
+    governed = {spec for spec in set(columns.specs) if _means(graph, n, spec.split(","))}
+    referring = set(_referring(view, graph, n))
+    for place, bead_id in enumerate(columns.ids):
+        named = {"spec-id": columns.specs[place] in governed, "refs": place in referring}
+        if by := [field for field, is_named in named.items() if is_named]:
+            yield {
+                "id": bead_id,
+                "status": columns.statuses[place],
+                "title": columns.titles[place],
+                "by": by,
+                "archived": False,
+            }
+
+
+def _referring(view: Snapshot, graph: Graph, n: int) -> Iterator[int]:
+    """Refs are in no column, so only rows that hold one of the document's names are decoded."""
+    from ddx.tracker import decode, links_of, read_all
+
+    content = read_all(view.fd, view.identity.size).lower()
+    if b'"refs"' not in content:
+        return
+    doc_id = graph.ids[n]
+    parts = [name for name, holders in graph.aliases.items() if doc_id in holders]
+    names = [to_bytes(name)[1:-1].lower() for name in (doc_id, graph.paths[n], *parts)]
+    places = zip(view.columns.starts, view.columns.ends, strict=True)
+    for place, (start, end) in enumerate(places):
+        line = content[start:end]
+        if b'"refs"' in line and any(name in line for name in names):
+            row = decode(view.line(place))
+            if _means(graph, n, links_of(row, "refs")):
+                yield place
+
+
+def _means(graph: Graph, n: int, names: Iterable[str]) -> bool:
+    """`FEAT-001#goals` means FEAT-001."""
+    return any(graph.find(name.partition("#")[0]) == n for name in names if name.strip())
 
 
 def _above(graph: Graph, n: int) -> list[int]:
@@ -136,7 +177,7 @@ def _above(graph: Graph, n: int) -> list[int]:
     return found[1:]
 
 
-def _print(graph: Graph, n: int, found: Shown) -> None:
+def _print(graph: Graph, n: int, found: DocumentDetails) -> None:
     say(bold(graph.ids[n]), f"  {title(graph, n)}")
     place = f"tier {tier}" if (tier := tier_of(graph, n)) else "no tier"
     say(f"{kind(graph, n)}, {place}, {graph.statuses[n] or 'no status'}")
@@ -165,7 +206,7 @@ def _print(graph: Graph, n: int, found: Shown) -> None:
     if found.findings:
         say()
     for item in found.findings:
-        say(f"{item.path}:{item.line} {item.kind}: {item.what}")
+        say(f"{item.where}:{item.line} {item.kind}: {item.what}")
 
 
 def _print_review(review: dict[str, Any]) -> None:
@@ -181,31 +222,8 @@ def _print_review(review: dict[str, Any]) -> None:
         say(f"reviewed {when(review['at'], now=CLOCK.stamp())} by {review['by']}")
 
 
-def _print_links(graph: Graph, head: str, links: list[tuple[int, Edge]]) -> None:
-    if not links:
-        return
-    say()
-    table(
-        (head, "type", "status", "title", "says so"),
-        [
-            (
-                graph.ids[n],
-                kind(graph, n),
-                standing(graph, n),
-                title(graph, n),
-                f"{edge.path}:{edge.line} ({edge.origin})",
-            )
-            for n, edge in links
-        ],
-    )
-
-
-COMMAND = Command(
-    "doc show",
-    "Show a document: its place, its links both ways, its review, and the beads that name it.",
-    run,
-    "ddx doc show TD-001",
-    arguments=(ID,),
-    flags=(JSON,),
-    schema="doc-shown",
-)
+def _print_links(graph: Graph, head: str, links: list[tuple[int, DocumentEdge]]) -> None:
+    if links:
+        say()
+        says_so = ((n, f"{edge.path}:{edge.line} ({edge.origin})") for n, edge in links)
+        print_links(graph, (head, "says so"), says_so)

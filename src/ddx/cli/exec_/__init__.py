@@ -1,1 +1,1 @@
-"""`ddx exec`: one module a command."""
+"""`ddx exec`: its commands by what they are for."""

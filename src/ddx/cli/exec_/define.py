@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from ddx.cli.doc.session import document_roots, load
-from ddx.cli.place import CLOCK
-from ddx.console.screen import answer, say
-from ddx.console.spec import JSON, Argument, Command, Flag
-from ddx.errors import UsageError
-from ddx.fastjson import dumps
-from ddx.graph.creation import create_document
-from ddx.graph.proof.definitions import DEFAULT_TIMEOUT_MS, define
-from ddx.text import require_clean
+from ddx.base import UsageError, dumps, require_clean
+from ddx.cli.context import CLOCK, document_roots, load_documents, respond
+from ddx.console import JSON, Argument, Command, Flag
+from ddx.documents import DEFAULT_TIMEOUT_MS, create_document, define
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +13,23 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+@Command.of(
+    example='ddx exec define "Unit tests" --command "pytest -q" --required',
+    arguments=(Argument("title", "what it is called; its number is the next free one"),),
+    flags=(
+        Flag("--command", "what to run, by sh", required=True),
+        Flag("--cwd", "in which folder of the project; its root if not given"),
+        Flag(
+            "--timeout-ms",
+            f"how long it may take; {DEFAULT_TIMEOUT_MS} if not given",
+            kind="number",
+        ),
+        Flag("--required", "it must pass before work on what it proves lands", kind="switch"),
+        Flag("--artifact", "a document that it proves; again for more", many=True),
+        JSON,
+    ),
+    schema="exec-defined",
+)
 def run(
     *,
     title: str,
@@ -28,7 +40,8 @@ def run(
     artifact: tuple[str, ...],
     json: bool,
 ) -> int:
-    project, graph = load()
+    """Write an execution document: a command, and what it proves."""
+    project, graph = load_documents()
     proven = tuple(dict.fromkeys(graph.ids[graph.require(name)] for name in artifact))
     table = {
         "kind": "command",
@@ -49,11 +62,8 @@ def run(
         own_fields=_lines(table),
         clock=CLOCK,
     )
-    if json:
-        answer({"id": created.id, "path": created.path})
-    else:
-        say(f"{created.id}  {created.path}")
-    return 0
+    row = {"id": created.id, "path": created.path}
+    return respond(row, f"{created.id}  {created.path}", json=json)
 
 
 def _require_usable(table: dict[str, Any]) -> None:
@@ -69,25 +79,3 @@ def _lines(table: dict[str, Any]) -> Sequence[str]:
     if not table["cwd"]:
         del quoted["cwd"]
     return ("execution:", *(f"  {name}: {text}" for name, text in quoted.items()))
-
-
-COMMAND = Command(
-    "exec define",
-    "Write an execution document: a command, and what it proves.",
-    run,
-    'ddx exec define "Unit tests" --command "pytest -q" --required',
-    arguments=(Argument("title", "what it is called; its number is the next free one"),),
-    flags=(
-        Flag("--command", "what to run, by sh", required=True),
-        Flag("--cwd", "in which folder of the project; its root if not given"),
-        Flag(
-            "--timeout-ms",
-            f"how long it may take; {DEFAULT_TIMEOUT_MS} if not given",
-            kind="number",
-        ),
-        Flag("--required", "it must pass before work on what it proves lands", kind="switch"),
-        Flag("--artifact", "a document that it proves; again for more", many=True),
-        JSON,
-    ),
-    schema="exec-defined",
-)

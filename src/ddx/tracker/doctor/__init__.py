@@ -1,5 +1,5 @@
 """What can be wrong with a tracker, and how it is mended without losing a word.
 
-`links` judges what beads point at, `findings` a file and its rows, `broken` reads what nobody else
-can; `checkup` examines, `repair` decides the cure, `treatment` carries it out.
+`link_checks` judges what beads point at, `row_checks` a file and its rows, `damaged_file` reads
+what nobody else can; `diagnosis` examines, `repair_plan` decides the cure, `repair` carries it out.
 """

@@ -1,238 +1,184 @@
-"""A broken tracker file becomes a whole one, and every byte that is left out is named. Pure.
+"""The doctor's hand: mends a tracker's files under its lock, after keeping what was there.
 
-Rows that nobody contests keep their bytes. Rows of one id, and rows on the two sides of a conflict
-that git left, are merged as T-14 says, as if their file had met its merge driver in time.
+Copies come first and are on the disk before a file is replaced, so nothing that ever stood in a
+file is thrown away: `.ddx/backups` has the whole file as it was, every line that was moved out,
+and every text that was cut.
 """
 
 from __future__ import annotations
 
-from ddx.text import listed
-from ddx.tracker.codec import decode, encode
-from ddx.tracker.doctor.broken import BASE, COMMON, OURS, THEIRS
-from ddx.tracker.doctor.findings import EVENT_TEXTS, is_oversized
-from ddx.tracker.events import LARGEST_TEXT, capped
-from ddx.tracker.merge import merge_trackers
-from ddx.tracker.model import Row, events_of, typed
-from ddx.values import value
+import os
+
+from ddx.base import ERROR, DdxError, Refused, replace, to_bytes
+from ddx.git import commands as git
+from ddx.tracker.columns import NewRow
+from ddx.tracker.doctor.damaged_file import read_sheet, spans
+from ddx.tracker.doctor.diagnosis import read_exam
+from ddx.tracker.doctor.repair_plan import Fix, RemovalPaths, RepairedFile, mend
+from ddx.tracker.doctor.row_checks import file_findings
+from ddx.tracker.publication import BACKUPS_KEPT, DAY_NS, stamp_in_name
+from ddx.tracker.snapshot import build
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from typing import Any
+    from collections.abc import Callable, Mapping
 
-    from ddx.tracker.doctor.broken import Line, Sheet
-    from ddx.tracker.merge import Merged
+    from ddx.base import Lock
+    from ddx.tracker.doctor.damaged_file import ParsedFile
+    from ddx.tracker.doctor.diagnosis import Diagnosis
+    from ddx.tracker.row import Row
+    from ddx.tracker.tracker import Tracker
 
-
-@value
-class Fix:
-    """One thing that was mended, and how."""
-
-    kind: str
-    where: str
-    what: str
+_REPLACED_TRIES = 5
+_COPY = "fix-"
+"""Not `beads-`: those are our own writes, and the oldest of them go by themselves (T-14a)."""
 
 
-@value
-class Beside:
-    """Where treatment puts what it takes out of a file."""
-
-    unreadable: str
-    cut: str
-
-
-@value
-class Mended:
-    """The file as it shall be; no fixes: as it is."""
-
-    lines: Mapping[str, bytes]
-    unreadable: tuple[bytes, ...]
-    cut: tuple[Row, ...]
-    fixes: tuple[Fix, ...]
+def treat(
+    tracker: Tracker, *, fix: bool, bring_back: bool, new_id: Callable[[str], str]
+) -> tuple[Fix, ...]:
+    """Mend what can be mended, bring back what was lost, and say what was done."""
+    with tracker.lock() as lock:
+        for _ in range(_REPLACED_TRIES):
+            exam = read_exam(tracker)
+            if bring_back and not fix:
+                _require_readable(exam.sheet)
+            treatment = _Treatment(tracker, exam, new_id)
+            if treatment.carry_out(lock, fix=fix, bring_back=bring_back):
+                return tuple(treatment.fixes)
+    raise DdxError(f"{tracker.path} is being replaced again and again; nothing was changed")
 
 
-def mend(
-    sheet: Sheet,
-    *,
-    base: Mapping[str, Row],
-    new_id: Callable[[str], str],
-    taken: Collection[str],
-    beside: Beside,
-) -> Mended:
-    """Everything that can be read, each bead once; `base` is what git's two sides began with."""
-    repair = _Repair(sheet, base, new_id, {*taken, *sheet.ids()})
-    repair.settle_rows()
-    repair.note_form()
-    wrecks = [line for line in sheet.lines if not line.bead_id]
-    for line in wrecks:
-        repair.note("corrupt-line", line.number, f"moved, word for word, to {beside.unreadable}")
-    cut = repair.cap_events(beside.cut)
-    return Mended(repair.lines, tuple(map(sheet.raw, wrecks)), tuple(cut), tuple(repair.fixes))
+class _Treatment:
+    """One try: what is wrong in one exam, mended."""
 
-
-class _Repair:
-    """The next file in the making."""
-
-    def __init__(
-        self,
-        sheet: Sheet,
-        base: Mapping[str, Row],
-        new_id: Callable[[str], str],
-        taken: set[str],
-    ) -> None:
-        self.lines: dict[str, bytes] = {}
+    def __init__(self, tracker: Tracker, exam: Diagnosis, new_id: Callable[[str], str]) -> None:
         self.fixes: list[Fix] = []
-        self._sheet = sheet
-        self._base = base if all(hunk.sound for hunk in sheet.hunks) else {}
-        self._taken = taken
-        self._draw = new_id
+        self._tracker = tracker
+        self._exam = exam
+        self._new_id = new_id
+        at = stamp_in_name(tracker.clock.now_ns())
+        backups = tracker.project.ddx("backups")
+        self._backups = backups
+        self._copy = os.path.join(backups, f"{_COPY}{at}-")
+        self._beside = RemovalPaths(
+            unreadable=os.path.join(backups, f"unreadable-{at}.txt"),
+            cut=os.path.join(backups, f"cut-{at}.jsonl"),
+        )
 
-    def note(self, kind: str, number: int, what: str) -> None:
-        self.fixes.append(Fix(kind, f"{self._sheet.path}:{number}", what))
-
-    def note_form(self) -> None:
-        sheet = self._sheet
-        if sheet.is_utf16:
-            self.note("byte-order-mark", 1, "written as UTF-8")
-        for number in sheet.marked_lines:
-            self.note("byte-order-mark", number, "taken away")
-        if sheet.dos_lines:
-            what = f"{sheet.dos_lines} lines end in a plain newline now"
-            self.fixes.append(Fix("line-endings", sheet.path, what))
-        for line in sheet.rows:
-            if line.problem:
-                self.note("corrupt-line", line.number, f"{line.bead_id} has a line of its own now")
-
-    # -- rows ------------------------------------------------------------------------------
-
-    def settle_rows(self) -> None:
-        by_id: dict[str, list[Line]] = {}
-        for line in self._sheet.rows:
-            by_id.setdefault(line.bead_id, []).append(line)
-        contested = {}
-        for bead_id, lines in by_id.items():
-            if len(lines) == 1 and lines[0].side == COMMON:
-                self.lines[bead_id] = self._bytes(lines[0])
-            elif all(line.side == COMMON for line in lines):
-                self._put(self._joined(lines), lines)
-            else:
-                contested[bead_id] = lines
-        if self._sheet.hunks:
-            self._settle_conflicts(contested)
-
-    def _settle_conflicts(self, contested: Mapping[str, list[Line]]) -> None:
-        """Both sides of git's conflicts, merged as if the merge had been ours to do."""
-        ours: dict[str, Row] = {}
-        theirs: dict[str, Row] = {}
-        base: dict[str, Row] = {}
-        for bead_id, lines in contested.items():
-            for side, rows in ((OURS, ours), (THEIRS, theirs)):
-                there = [line for line in lines if line.side in (COMMON, side)]
-                if there:
-                    rows[bead_id] = self._joined(there)
-            origin = self._origin(bead_id, lines)
-            if origin is not None:
-                base[bead_id] = origin
-        merged = merge_trackers(base, ours, theirs, new_id=self._new_id)
-        for bead_id, row in merged.rows.items():
-            self._put(row, contested.get(bead_id, []))
-        for hunk in self._sheet.hunks:
-            what = f"both sides are joined, bead by bead, up to line {hunk.last}"
-            self.note("conflict-markers", hunk.first, what)
-        self._note_merge("conflict-markers", self._sheet.hunks[0].first, merged)
-        for bead_id in sorted(contested.keys() - self.lines.keys()):
-            self._settle_removed(bead_id, contested[bead_id])
-
-    def _settle_removed(self, bead_id: str, lines: list[Line]) -> None:
-        """A torn conflict proves no removal: what it began with stays."""
-        torn = [line for line in lines if not self._sheet.hunks[line.hunk].sound]
-        if torn:
-            self.lines[bead_id] = self._bytes(torn[0])
-        else:
-            what = f"{bead_id} is out: it was removed, and no side has changed it since"
-            self.note("conflict-markers", lines[0].number, what)
-
-    def _origin(self, bead_id: str, lines: list[Line]) -> Row | None:
-        """What both sides began with, where we can be sure; a guess could remove a bead."""
-        hunks = self._sheet.hunks
-        if not all(line.hunk < 0 or hunks[line.hunk].sound for line in lines):
-            return None
-        for side in (BASE, COMMON):
-            there = [line for line in lines if line.side == side]
-            if there:
-                return self._sheet.row(there[0]) if len(there) == 1 else None
-        return self._base.get(bead_id)
-
-    def _joined(self, lines: list[Line]) -> Row:
-        """One row of all that stand under one id; another bead among them gets its own id."""
-        first, *others = lines
-        row = self._sheet.row(first)
-        for line in others:
-            merged = merge_trackers(
-                {}, {line.bead_id: row}, {line.bead_id: self._sheet.row(line)}, new_id=self._new_id
-            )
-            row = merged.rows[line.bead_id]
-            for renamed in merged.renamed:
-                self._put(merged.rows[renamed.new], [])
-            if not merged.renamed and line.side == first.side:
-                what = f"joined with line {first.number}, which has the same id"
-                self.note("duplicate-id", line.number, what)
-            self._note_merge("duplicate-id", line.number, merged)
-        return row
-
-    def _note_merge(self, kind: str, number: int, merged: Merged) -> None:
-        for renamed in merged.renamed:
-            what = f"another bead has the id {renamed.old}, so this one is {renamed.new} now"
-            self.note(kind, number, what)
-        for bead_id in dict.fromkeys(conflict.bead for conflict in merged.conflicts):
-            fields = listed(it.field for it in merged.conflicts if it.bead == bead_id)
-            what = (
-                f"{bead_id} has two values for {fields}; the first stands until you choose: "
-                f"ddx bead resolve {typed(bead_id)} --field F --take ours|theirs"
-            )
-            self.note(kind, number, what)
-
-    def _new_id(self, bead_id: str) -> str:
-        """The merge sees only two rows; an id that it gets back is drawn again (T-18)."""
-        drawn = self._draw(bead_id)
-        if drawn in self._taken:
-            return bead_id
-        self._taken.add(drawn)
-        return drawn
-
-    def _put(self, row: Row, lines: list[Line]) -> None:
-        """A row that came through as one of its lines had it keeps that line's bytes."""
-        same = (self._bytes(line) for line in lines if self._sheet.row(line) == row)
-        self.lines[str(row["id"])] = next(same, None) or encode(row)
-
-    def _bytes(self, line: Line) -> bytes:
-        return encode(self._sheet.row(line)) if line.problem else self._sheet.raw(line)
-
-    # -- fields ----------------------------------------------------------------------------
-
-    def cap_events(self, path: str) -> list[Row]:
-        """Event texts in their legal size (T-6); the whole ones, for the file beside."""
-        whole: list[Row] = []
-        for bead_id, line in self.lines.items():
-            if len(line) <= LARGEST_TEXT:
-                continue
-            row = decode(line)
-            cut = [
-                {"id": bead_id, "event": place, "field": key, "text": event[key]}
-                for place, event in enumerate(events_of(row), start=1)
-                for key in EVENT_TEXTS
-                if is_oversized(event.get(key))
+    def carry_out(self, lock: Lock, *, fix: bool, bring_back: bool) -> bool:
+        """False: another program was faster with the tracker's file, and we start over."""
+        exam = self._exam
+        back = exam.lost() if bring_back else {}
+        active, archived = (self._next(sheet, fix=fix) for sheet in (exam.sheet, exam.archive))
+        if exam.is_gone and not back:
+            active = _as_it_is(exam.sheet)  # an empty tracker would only hide what was lost
+        lines = {**active.lines, **{bead_id: kept.line for bead_id, kept in back.items()}}
+        self._keep_what_goes(active, archived, fix=fix)
+        if active.fixes or back:
+            if not self._replace_tracker(lock, lines):
+                return False
+            self.fixes += active.fixes
+            self.fixes += [
+                Fix("lost-row", bead_id, f"is back, from {kept.copy.path}")
+                for bead_id, kept in back.items()
             ]
-            if cut:
-                self.lines[bead_id] = encode({**row, "events": list(map(_capped, row["events"]))})
-                what = f"{len(cut)} texts of its events are cut; they are whole in {path}"
-                self.fixes.append(Fix("oversized-field", bead_id, what))
-                whole += cut
-        return whole
+        if archived.fixes:
+            self._keep(exam.archive)
+            replace(exam.archive.path, _joined(archived.lines))
+            self.fixes += archived.fixes
+        if fix:
+            self._mend_attachments()
+            self._remove_leftovers()
+        return True
+
+    def _next(self, sheet: ParsedFile, *, fix: bool) -> RepairedFile:
+        if not fix:
+            return _as_it_is(sheet)
+        return mend(
+            sheet,
+            base=_common_origin(self._tracker, sheet),
+            new_id=self._new_id,
+            taken=self._exam.present,
+            beside=self._beside,
+        )
+
+    def _keep_what_goes(self, *files: RepairedFile, fix: bool) -> None:
+        unreadable = [line for file in files for line in file.unreadable]
+        unreadable += [wreck.line for wreck in self._exam.wrecks if fix]
+        if unreadable:
+            replace(self._beside.unreadable, [line + b"\n" for line in unreadable])
+        cut = [text for file in files for text in file.cut]
+        if cut:
+            replace(self._beside.cut, [to_bytes(text) + b"\n" for text in cut])
+
+    def _replace_tracker(self, lock: Lock, lines: Mapping[str, bytes]) -> bool:
+        tracker, before = self._tracker, self._exam.opened
+        if before is None:
+            # Empty where rows were is as wrong as missing, so a crash here hides nothing (T-14a).
+            os.close(os.open(tracker.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
+            return False
+        self._keep(self._exam.sheet)
+        tracker.keep_what_was_replaced(before)
+        columns = build(tracker.path, b"".join(_joined(lines)))
+        pieces = [NewRow(lines[bead_id]) for bead_id in sorted(lines)]
+        return tracker.replace(lock, before, [*pieces], columns)
+
+    def _keep(self, sheet: ParsedFile) -> None:
+        """The whole file as it is; only the oldest of many such copies ever go (C-9)."""
+        if not sheet.original:
+            return
+        replace(f"{self._copy}{os.path.basename(sheet.path)}", (sheet.original,))
+        copies = sorted(name for name in os.listdir(self._backups) if name.startswith(_COPY))
+        for name in copies[:-BACKUPS_KEPT]:
+            path = os.path.join(self._backups, name)
+            if self._tracker.clock.now_ns() - os.stat(path).st_mtime_ns > DAY_NS:
+                os.unlink(path)
+
+    def _mend_attachments(self) -> None:
+        for path in dict.fromkeys(wreck.path for wreck in self._exam.wrecks):
+            numbers = {wreck.number for wreck in self._exam.wrecks if wreck.path == path}
+            with open(path, "rb") as file:
+                content = file.read()
+            lines = [content[start:end] + b"\n" for start, end in spans(content)]
+            replace(path, [line for n, line in enumerate(lines, start=1) if n not in numbers])
+            what = f"moved, word for word, to {self._beside.unreadable}"
+            self.fixes += [
+                Fix("corrupt-attachment", f"{path}:{number}", what) for number in sorted(numbers)
+            ]
+
+    def _remove_leftovers(self) -> None:
+        for path in self._exam.leftovers:
+            os.unlink(path)
+            self.fixes.append(Fix("leftover", path, "removed"))
 
 
-def _capped(event: Any) -> Any:
-    if not isinstance(event, dict):
-        return event
-    texts = {key: capped(event[key]) for key in EVENT_TEXTS if is_oversized(event.get(key))}
-    return {**event, **texts}
+def _require_readable(sheet: ParsedFile) -> None:
+    for finding in file_findings(sheet):
+        if finding.severity == ERROR:
+            raise Refused(
+                f"{finding.where}: {finding.what}; nothing was brought back",
+                hint="the file must be mended in the same step: say --fix too",
+            )
+
+
+def _as_it_is(sheet: ParsedFile) -> RepairedFile:
+    return RepairedFile({line.bead_id: sheet.raw(line) for line in sheet.rows}, (), (), fixes=())
+
+
+def _joined(lines: Mapping[str, bytes]) -> list[bytes]:
+    return [lines[bead_id] + b"\n" for bead_id in sorted(lines)]
+
+
+def _common_origin(tracker: Tracker, sheet: ParsedFile) -> dict[str, Row]:
+    """The file that both sides of an unfinished merge began with, if git still has it."""
+    root = tracker.project.root
+    path = os.path.relpath(sheet.path, root)
+    if not sheet.hunks or path.startswith(os.pardir):
+        return {}
+    try:
+        content = git.file_at(root, ":1", f"./{path}")
+    except DdxError:
+        return {}
+    origin = read_sheet(path, content or b"")
+    return {line.bead_id: origin.row(line) for line in origin.rows}

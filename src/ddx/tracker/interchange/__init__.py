@@ -1,7 +1,7 @@
 """Beads come in from other trackers and go back out, and nothing is dropped without a word.
 
-A dialect maps names and words: beads.py (bd, br), legacy.py (.helix/issues.jsonl), github.py.
-What a dialect cannot say is not lost: `lens.py` keeps our remainder in the other's file and
+A dialect maps names and words: bd.py (bd, br), legacy.py (.helix/issues.jsonl), github.py.
+What a dialect cannot say is not lost: `dialect.py` keeps our remainder in the other's file and
 their remainder in our row, so that a trip in either direction ends where it began.
 
 Four things do not come back: counts that the other tracker derives, rows that are no work items
@@ -11,27 +11,38 @@ shows around an issue. Each is named in a note.
 
 from __future__ import annotations
 
-from ddx.errors import UsageError
-from ddx.text import listed
-from ddx.tracker.codec import encode
-from ddx.tracker.interchange.beads import BD, BR
+from ddx.base import UsageError, changed, listed
+from ddx.tracker.interchange.bd import BD, BR
+from ddx.tracker.interchange.dialect import (
+    ImportedRows,
+    ImportNote,
+    ImportPlan,
+    differences,
+    read,
+    same,
+    write,
+)
 from ddx.tracker.interchange.github import GITHUB
 from ddx.tracker.interchange.ids import under_names, with_new_ids, with_original_ids
+from ddx.tracker.interchange.jsonl import JSONL, bad_entry, cleaned, read_objects
 from ddx.tracker.interchange.legacy import HELIX
-from ddx.tracker.interchange.lens import differences, read, same, write
-from ddx.tracker.interchange.plain import JSONL
-from ddx.tracker.interchange.reading import bad_entry, cleaned, read_objects
-from ddx.tracker.interchange.report import Incoming, Note, Plan
-from ddx.tracker.model import Row, blockers_of, link_of
-from ddx.values import changed
+from ddx.tracker.row import Row, blockers_of, encode, link_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ddx.tracker.interchange.lens import Dialect
+    from ddx.tracker.interchange.dialect import Dialect
 
-__all__ = ["FORMATS", "Incoming", "Note", "Plan", "merge_incoming", "parse", "render"]
+__all__ = [
+    "FORMATS",
+    "ImportNote",
+    "ImportPlan",
+    "ImportedRows",
+    "merge_incoming",
+    "parse",
+    "render",
+]
 
 DIALECTS: dict[str, Dialect] = {
     "jsonl": JSONL,
@@ -43,33 +54,38 @@ DIALECTS: dict[str, Dialect] = {
 FORMATS = tuple(DIALECTS)
 
 
-def parse(text: str, *, format: str, prefix: str) -> Incoming:
+def parse(text: str, *, format: str, prefix: str) -> ImportedRows:
     """Another tracker's beads as our rows, in their order; a bad line stops it all (D-15)."""
     dialect = _dialect(format)
     rows: dict[str, Row] = {}
-    notes: list[Note] = []
+    notes: list[ImportNote] = []
     places: dict[str, str] = {}
     for place, found in read_objects(text):
         said: list[tuple[str, str, str]] = []
         row = _read(dialect, found, prefix, place, said)
         if isinstance(row, str):
-            notes.append(Note(place, "skipped", "row", row))
+            notes.append(ImportNote(place, "skipped", "row", detail=row))
             continue
         bead = row["id"]
         if bead not in rows:
             rows[bead], places[bead] = row, place
-            notes += [Note(bead, *words) for words in said]
+            notes += [ImportNote(bead, kind, field, detail=detail) for kind, field, detail in said]
         elif same(row, rows[bead]):
-            notes.append(Note(bead, "skipped", "row", f"{place} repeats {places[bead]}"))
+            notes.append(
+                ImportNote(bead, "skipped", "row", detail=f"{place} repeats {places[bead]}")
+            )
         else:
             raise bad_entry(place, f"the id {bead!r} stands in {places[bead]} with other content")
     fitting, names = with_new_ids(list(rows.values()), prefix)
     notes = [changed(note, id=names.get(note.id, note.id)) for note in notes]
-    notes += [Note(new, "changed", "id", f"{old!r} cannot be one") for old, new in names.items()]
-    return Incoming(tuple(fitting), tuple(notes), tuple(names.items()))
+    notes += [
+        ImportNote(new, "changed", "id", detail=f"{old!r} cannot be one")
+        for old, new in names.items()
+    ]
+    return ImportedRows(tuple(fitting), tuple(notes), tuple(names.items()))
 
 
-def merge_incoming(incoming: Incoming, existing: Mapping[str, Row]) -> Plan:
+def merge_incoming(incoming: ImportedRows, existing: Mapping[str, Row]) -> ImportPlan:
     """What an import would add; a bead that is already here is never overwritten."""
     incoming = _under_known_ids(incoming, existing)
     known = {*existing, *(row["id"] for row in incoming.rows)}
@@ -85,11 +101,13 @@ def merge_incoming(incoming: Incoming, existing: Mapping[str, Row]) -> Plan:
         elif fields := _differing(existing[bead], row):
             clashes.append(bead)
             notes.append(
-                Note(bead, "skipped", "row", f"already here with another {listed(fields)}")
+                ImportNote(
+                    bead, "skipped", "row", detail=f"already here with another {listed(fields)}"
+                )
             )
         else:
             unchanged.append(bead)
-    return Plan(tuple(new), tuple(unchanged), tuple(clashes), tuple(notes))
+    return ImportPlan(tuple(new), tuple(unchanged), tuple(clashes), notes=tuple(notes))
 
 
 def render(rows: Iterable[Row], *, format: str) -> str:
@@ -129,13 +147,13 @@ def _read(
     return clean
 
 
-def _under_known_ids(incoming: Incoming, existing: Mapping[str, Row]) -> Incoming:
+def _under_known_ids(incoming: ImportedRows, existing: Mapping[str, Row]) -> ImportedRows:
     """An id that stands in the tracker is accepted, whatever it looks like (T-3)."""
     names = {new: old for old, new in incoming.renamed if old in existing}
     if not names:
         return incoming
     notes = [note for note in incoming.notes if note.id not in names or note.field != "id"]
-    return Incoming(
+    return ImportedRows(
         tuple(under_names(incoming.rows, names)),
         tuple(changed(note, id=names.get(note.id, note.id)) for note in notes),
     )
@@ -146,15 +164,17 @@ def _differing(ours: Row, theirs: Row) -> list[str]:
     return sorted(differences(ours, theirs) - {"schema_version"})
 
 
-def _missing_beads(row: Row, known: set[str]) -> list[Note]:
+def _missing_beads(row: Row, known: set[str]) -> list[ImportNote]:
     notes = [
-        Note(row["id"], "kept", "dependencies", f"{other} is not here: it blocks until it is")
+        ImportNote(
+            row["id"], "kept", "dependencies", detail=f"{other} is not here: it blocks until it is"
+        )
         for other in blockers_of(row)
         if other not in known  # D-14
     ]
     parent = link_of(row, "parent")
     if parent and parent not in known:
-        notes.append(Note(row["id"], "kept", "parent", f"{parent} is not here"))
+        notes.append(ImportNote(row["id"], "kept", "parent", detail=f"{parent} is not here"))
     return notes
 
 

@@ -26,10 +26,9 @@ from __future__ import annotations
 
 import re
 
-from ddx.fastjson import loads, to_bytes
-from ddx.tracker.interchange.lens import REMAINDER, Dialect, is_remainder
-from ddx.tracker.interchange.mapping import OUR_KEYS, TYPE_ALIASES, names
-from ddx.tracker.model import (
+from ddx.base import loads, to_bytes, word_set
+from ddx.tracker.interchange.dialect import OUR_KEYS, REMAINDER, TYPE_ALIASES, Dialect, is_remainder
+from ddx.tracker.row import (
     DEFAULT_PRIORITY,
     FINISHED,
     RUNNER,
@@ -45,7 +44,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ddx.tracker.interchange.report import Say
+    from ddx.tracker.interchange.dialect import Say
 
 REST_NAMES = {
     "createdAt": "created_at",
@@ -64,8 +63,8 @@ OUR_NAMES = {
     "user": "created_by",
     "html_url": "external_ref",
 }
-BY_NAME = names("title labels milestone created_at updated_at closed_at")
-PAGE_ONLY = names(
+BY_NAME = word_set("title labels milestone created_at updated_at closed_at")
+PAGE_ONLY = word_set(
     """
     id node_id repository repository_url labels_url comments_url events_url timeline_url
     locked active_lock_reason author_association reactions performed_via_github_app
@@ -73,8 +72,8 @@ PAGE_ONLY = names(
     reactionGroups projectCards projectItems
     """
 )
-EDITABLE = names("id title body state state_reason labels assignees milestone")
-INSIDERS = names("OWNER MEMBER COLLABORATOR")
+EDITABLE = word_set("id title body state state_reason labels assignees milestone")
+INSIDERS = word_set("OWNER MEMBER COLLABORATOR")
 REASONS = {
     "closed": ("completed",),
     "cancelled": ("not_planned", "duplicate"),

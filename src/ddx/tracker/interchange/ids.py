@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from ddx.errors import UsageError
+from ddx.base import UsageError
 from ddx.tracker.merge import BEAD_LINKS
-from ddx.tracker.model import Row, require_new_id
+from ddx.tracker.row import Row, require_new_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

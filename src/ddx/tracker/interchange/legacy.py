@@ -13,20 +13,22 @@ Edges that hold more than an id, and every other thing `deps` cannot say, go to 
 
 from __future__ import annotations
 
-from ddx.tracker.interchange.lens import (
+from ddx.tracker.interchange.dialect import (
     IMPORTED,
     REMAINDER,
     Dialect,
+    fit_words,
+    given_names,
+    renamed,
+    silent,
     unwrap_beside,
     wrap_beside,
 )
-from ddx.tracker.interchange.mapping import fit_words, given_names, renamed
-from ddx.tracker.interchange.report import silent
-from ddx.tracker.model import Row, blockers_of, texts_of
+from ddx.tracker.row import Row, blockers_of, texts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ddx.tracker.interchange.report import Say
+    from ddx.tracker.interchange.dialect import Say
 
 NAMES = {
     "type": "issue_type",
@@ -56,10 +58,4 @@ def _out(row: Row) -> Row:
     return found
 
 
-HELIX = Dialect(
-    name="helix-legacy",
-    into=_into,
-    out=_out,
-    wrap=wrap_beside,
-    unwrap=unwrap_beside,
-)
+HELIX = Dialect(name="helix-legacy", into=_into, out=_out, wrap=wrap_beside, unwrap=unwrap_beside)

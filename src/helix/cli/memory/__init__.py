@@ -1,1 +1,1 @@
-"""`helix memory`: one module a command."""
+"""`helix memory`: its commands by what they are for."""

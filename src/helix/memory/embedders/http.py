@@ -13,18 +13,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit, urlunsplit
 
-from ddx import fastjson
-from ddx.environment import variable
-from ddx.text import cut, shown_on_one_line
-from helix.memory.embedders.base import Absent, EmbedderFailed
-from helix.memory.embedders.foreign import Foreign
+from ddx.base import cut, loads, shown, to_bytes, variable
+from helix.memory.embedders import EmbedderFailed, NoEmbedder
+from helix.memory.embedders.custom import CustomEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from urllib.parse import SplitResult
     from urllib.request import OpenerDirector
 
-    from ddx.clock import Clock
+    from ddx.base import Clock
 
 KEY = "HELIX_EMBEDDER_KEY"
 LIMIT_S = 30.0
@@ -34,24 +32,24 @@ _CHUNK = 1 << 16
 _MOST_SAID = 200
 
 
-def open_endpoint(address: str, *, clock: Clock, cache: str = "") -> Foreign | Absent:
+def open_endpoint(address: str, *, clock: Clock, cache: str = "") -> CustomEmbedder | NoEmbedder:
     """The endpoint at that address; nothing is sent before the first text."""
     try:
         parts = urlsplit(address)
         parts.port  # noqa: B018 - a port that is no number is only found when it is asked for
     except ValueError as problem:
-        return Absent(f"memory.embedder is no http address: {problem}")
+        return NoEmbedder(f"memory.embedder is no http address: {problem}")
     if not parts.hostname:
-        return Absent("memory.embedder is an http address without a host")
+        return NoEmbedder("memory.embedder is an http address without a host")
     if parts.username is not None or parts.password is not None:
-        return Absent(
+        return NoEmbedder(
             "memory.embedder holds a name or a password", hint=f"put the key into ${KEY} instead"
         )
-    endpoint = Endpoint(parts, clock=clock)
-    return Foreign(endpoint.id, endpoint.answer, cache=cache)
+    endpoint = HttpEmbedder(parts, clock=clock)
+    return CustomEmbedder(endpoint.id, endpoint.answer, cache=cache)
 
 
-class Endpoint:
+class HttpEmbedder:
     """One address and model."""
 
     def __init__(self, parts: SplitResult, *, clock: Clock, limit_s: float = LIMIT_S) -> None:
@@ -89,7 +87,7 @@ class Endpoint:
         if key := variable(KEY):
             headers["Authorization"] = f"Bearer {key}"
         request = Request(  # noqa: S310 - the registry looked at the scheme
-            self._address, data=fastjson.to_bytes(row), headers=headers, method="POST"
+            self._address, data=to_bytes(row), headers=headers, method="POST"
         )
         try:
             content = self._read(request)
@@ -98,11 +96,11 @@ class Endpoint:
                 self._fail(f"answered {problem.code}{_said(problem)}")
         except (OSError, HTTPException) as problem:
             reason = getattr(problem, "reason", None) or problem
-            self._fail(f"cannot be reached: {shown_on_one_line(cut(str(reason), _MOST_SAID))}")
+            self._fail(f"cannot be reached: {shown(cut(str(reason), _MOST_SAID), one_line=True)}")
         except ValueError:  # a line end in the key
             self._fail("cannot be asked: its key or address holds a character that http forbids")
         try:
-            return fastjson.loads(content.decode())
+            return loads(content.decode())
         except ValueError:
             self._fail("answered something that is no JSON")
 
@@ -141,4 +139,4 @@ def _said(problem: Any) -> str:
         words = problem.read(_CHUNK).decode("utf-8", "replace").strip()
     except OSError:
         return ""
-    return f": {shown_on_one_line(cut(words, _MOST_SAID))}" if words else ""
+    return f": {shown(cut(words, _MOST_SAID), one_line=True)}" if words else ""

@@ -11,16 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ddx.clock import SYSTEM_CLOCK
-from ddx.errors import DdxError
-from ddx.text import listed
-from helix.memory.embedders.base import Absent
+from ddx.base import Clock, DdxError, listed
+from helix.memory.embedders import NoEmbedder
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
-
-    from ddx.clock import Clock
-    from helix.memory.embedders.base import Embedder
+    from helix.memory.embedders import Embedder
 
 ENTRY_POINTS = "helix.embedders"
 SHIPPED = "minilm"
@@ -30,21 +25,21 @@ _SCHEMES = ("http://", "https://")
 
 
 def open_embedder(
-    said: str, *, is_trusted: bool, cache: str = "", clock: Clock = SYSTEM_CLOCK
-) -> Embedder | Absent:
+    said: str, *, is_trusted: bool, cache: str = "", clock: Clock = Clock()
+) -> Embedder | NoEmbedder:
     """What `memory.embedder` means, or why recall must do without.
 
     A setting can come with a repository, and all but our own model hands its memories to others:
     that is only done for one that is trusted (X-22). `cache` is a folder for what is measured.
     """
     if said == OFF:
-        return Absent("memory.embedder is off", is_chosen=True)
+        return NoEmbedder("memory.embedder is off", is_chosen=True)
     if said == SHIPPED:
-        from helix.memory.embedders.minilm.embedder import open_minilm
+        from helix.memory.embedders.minilm import open_minilm
 
         return open_minilm()
     if not is_trusted:
-        return Absent(
+        return NoEmbedder(
             f"memory.embedder is {_spoken(said)}, but this repository is not trusted",
             hint="look at it, then: helix trust",
         )
@@ -55,16 +50,18 @@ def open_embedder(
     return _installed(said, cache=cache)
 
 
-def _installed(said: str, *, cache: str) -> Embedder | Absent:
-    from helix.memory.embedders.libraries import LIBRARIES, open_library
+def _installed(said: str, *, cache: str) -> Embedder | NoEmbedder:
+    from importlib.metadata import entry_points
+
+    from helix.memory.embedders.custom import LIBRARIES, open_library
 
     name, _, model = said.partition(":")
     if name in LIBRARIES:
         return open_library(name, model, cache=cache)
-    entries = _entry_points()
+    entries = entry_points(group=ENTRY_POINTS)
     if said not in entries.names:
         known = listed([SHIPPED, OFF, *LIBRARIES, *sorted(entries.names)], joiner="or")
-        return Absent(
+        return NoEmbedder(
             f"memory.embedder is {said!r}, and no package here has such an embedder",
             hint=f"it is {known}, or an http address",
         )
@@ -72,18 +69,12 @@ def _installed(said: str, *, cache: str) -> Embedder | Absent:
     try:
         made: Embedder = entry.load()()
     except (ImportError, AttributeError, TypeError, ValueError, OSError, RuntimeError) as problem:
-        return Absent(f"the embedder {said} cannot be made: {problem}")
+        return NoEmbedder(f"the embedder {said} cannot be made: {problem}")
     except DdxError as problem:
-        return Absent(f"the embedder {said} cannot be made: {problem}", hint=problem.hint)
+        return NoEmbedder(f"the embedder {said} cannot be made: {problem}", hint=problem.hint)
     return made
 
 
 def _spoken(said: str) -> str:
     """Without an address, which may hold a secret."""
     return "an http address" if said.lower().startswith(_SCHEMES) else repr(said)
-
-
-def _entry_points() -> EntryPoints:
-    from importlib.metadata import entry_points
-
-    return entry_points(group=ENTRY_POINTS)

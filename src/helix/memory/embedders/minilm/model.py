@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ddx.values import value
+from ddx.base import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from helix.memory.embedders.base import Vectors
+    from helix.memory.embedders import Vectors
     from helix.memory.embedders.minilm.weights import Weights
 
 DIMENSION = 384
@@ -40,7 +40,7 @@ _POLYNOMIAL = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429
 
 
 @value
-class Span:
+class TokenSpan:
     """Texts of one length that lie behind one another in the row of tokens."""
 
     begin: int
@@ -143,15 +143,15 @@ def _layer(weights: Weights, number: int) -> Layer:
     return Layer(**named, **tables)
 
 
-def _spans(texts: Sequence[Sequence[int]]) -> Iterator[Span]:
+def _spans(texts: Sequence[Sequence[int]]) -> Iterator[TokenSpan]:
     begin = 0
     for length, same in groupby(texts, key=len):
-        span = Span(begin, sum(1 for _ in same), length)
+        span = TokenSpan(begin, sum(1 for _ in same), length)
         yield span
         begin = span.end
 
 
-def _through(layer: Layer, hidden: Vectors, spans: Sequence[Span]) -> Vectors:
+def _through(layer: Layer, hidden: Vectors, spans: Sequence[TokenSpan]) -> Vectors:
     seen = hidden @ layer.attend.T
     seen += layer.attend_bias
     mixed = np.empty_like(hidden)
@@ -169,7 +169,7 @@ def _through(layer: Layer, hidden: Vectors, spans: Sequence[Span]) -> Vectors:
     return _normed(narrow, layer.narrow_gain, layer.narrow_shift)
 
 
-def _attention(seen: Vectors, span: Span) -> Vectors:
+def _attention(seen: Vectors, span: TokenSpan) -> Vectors:
     """What each token gathers from the tokens of its own text."""
     split = seen.reshape(span.texts, span.length, 3, _HEADS, _HEAD_SIZE)
     query, key, said = split.transpose(2, 0, 3, 1, 4)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ddx.values import value
+from ddx.base import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,33 +50,33 @@ class Weights:
 
 
 @value
-class Damaged:
+class DamagedWeights:
     """Why a file of weights cannot be used."""
 
     reason: str
 
 
-def read_weights(path: str) -> Weights | Damaged:
+def read_weights(path: str) -> Weights | DamagedWeights:
     """The file's arrays without a copy, once every byte of it has been looked at."""
     try:
         with open(path, "rb") as file:
             mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except FileNotFoundError:
-        return Damaged(f"{path} is missing")
+        return DamagedWeights(f"{path} is missing")
     except (OSError, ValueError) as problem:  # an empty file cannot be mapped
-        return Damaged(f"{path} cannot be read: {problem}")
+        return DamagedWeights(f"{path} cannot be read: {problem}")
     if len(mapped) < _START.size:
-        return Damaged(f"{path} is cut off")
+        return DamagedWeights(f"{path} is cut off")
     magic, head_size, checksum = _START.unpack(mapped[: _START.size])
     if magic != _MAGIC:
-        return Damaged(f"{path} is no file of weights")
+        return DamagedWeights(f"{path} is no file of weights")
     rest = mapped[_START.size :]
     if zlib.crc32(rest) != checksum:
-        return Damaged(f"{path} is damaged: its checksum does not fit")
+        return DamagedWeights(f"{path} is damaged: its checksum does not fit")
     try:
         return _parsed(rest, head_size)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        return Damaged(f"{path} has a head that makes no sense: {problem}")
+        return DamagedWeights(f"{path} has a head that makes no sense: {problem}")
 
 
 def pack_weights(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:

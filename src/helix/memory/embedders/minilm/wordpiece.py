@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from unicodedata import category, normalize
 
-from helix.memory.embedders.base import EmbedderFailed
+from helix.memory.embedders import EmbedderFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

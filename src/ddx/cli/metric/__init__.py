@@ -1,1 +1,0 @@
-"""`ddx metric`: one module a command."""

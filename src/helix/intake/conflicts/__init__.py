@@ -1,0 +1,1 @@
+"""Contradictions between documents (I-5)."""
