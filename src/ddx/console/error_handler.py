@@ -12,6 +12,8 @@ from ddx.base import DdxError, shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from queue import SimpleQueue
+    from threading import Thread
     from types import FrameType
     from typing import Any, TextIO
 
@@ -22,6 +24,7 @@ INTERRUPTED, TERMINATED = 130, 143
 OUR_BUG = 3
 EXPECTED = 1
 
+_FINISHING = "finishing what is running; Ctrl-C again interrupts it and keeps its work"
 _REPORT = "helix-crash-"
 _MOST_REPORTS = 20  # C-9
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -165,6 +168,9 @@ class Interruption:
 
     Where there is nothing to wind down, the first one stops. Our meaning of the signals holds
     inside, the usual one again outside; `code` says how the command ends because of them.
+
+    A handler may run while its own thread prints, and a stream refuses to be entered twice. So the
+    handler only queues its sentence, and a thread of its own says it.
     """
 
     def __init__(
@@ -177,12 +183,21 @@ class Interruption:
         self._stop = stop
         self._wishes = wishes
         self._tell = tell
+        self._told: SimpleQueue[str] | None = None
+        self._teller: Thread | None = None
         self._before: dict[int, Any] = {}
         self.code = 0
 
     def __enter__(self) -> Interruption:
         from signal import SIGHUP, SIGINT, SIGTERM, signal  # too dear for a plain command
 
+        if self._wishes is not None:
+            from queue import SimpleQueue  # its put may interrupt its own put
+            from threading import Thread
+
+            self._told = SimpleQueue()
+            self._teller = Thread(target=self._keep_telling, args=(self._told,), daemon=True)
+            self._teller.start()
         numbers = (SIGINT, SIGTERM, SIGHUP)
         self._before = {number: signal(number, self._hear) for number in numbers}
         return self
@@ -192,6 +207,14 @@ class Interruption:
 
         for number, old in self._before.items():
             signal(number, old)
+        if self._told is not None and self._teller is not None:
+            self._told.put("")
+            self._teller.join()
+
+    def _keep_telling(self, told: SimpleQueue[str]) -> None:
+        """Say each queued sentence; an empty one is the end."""
+        while sentence := told.get():
+            self._tell(sentence)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         from signal import SIGINT
@@ -199,7 +222,8 @@ class Interruption:
         wishes, is_ctrl_c = self._wishes, number == SIGINT
         if wishes is not None and is_ctrl_c and not wishes.winding_down:
             wishes.wind_down()
-            self._tell("finishing what is running; Ctrl-C again interrupts it and keeps its work")
+            if self._told is not None:
+                self._told.put(_FINISHING)
             return
         if wishes is not None:
             wishes.wind_down()

@@ -225,8 +225,7 @@ class LiveDisplay:
         self._backlog_of = ""
         """Which state of the run it was read for; empty: something has moved since."""
         self._activity: deque[AgentActivity] = deque(maxlen=_MOST_ACTIVITY)
-        # A signal may tell something while its own thread is telling something else.
-        self._mutex = threading.RLock()
+        self._mutex = threading.Lock()
         self._lines: list[str] = []
         """What stands on the screen, without colour."""
         self._text = ""
