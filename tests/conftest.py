@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before anybody imports numpy
 
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.support.background import end_all
-from tests.support.rings import Ring, place_of
+from tests.support.rings import Ring, place_of, share_of
 
 RING = "ring"
 
@@ -37,6 +40,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item, (ring, _) in places.items():
         if ring is Ring.DEEP:
             item.add_marker(pytest.mark.deep)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Workers take files, and of the longest ones shares: else one is left alone with it."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByShare(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return share_of(nodeid)
+
+    return ByShare(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.support.rings import DEEP, Ring, place_of
+from tests.support.rings import DEEP, DIVISIBLE, Ring, place_of, share_of
 from tests.support.tracker import ROOT
 
 MOST_MINUTES = 25
@@ -38,6 +38,24 @@ def test_the_table_of_budgets_lists_every_deep_file_and_folder():
 )
 def test_a_test_belongs_to_the_ring_of_its_file_or_folder(path, ring):
     assert place_of(path)[0] is ring
+
+
+@pytest.mark.parametrize(
+    ("test", "share"),
+    [
+        ("tests/unit/test_merge.py::test_a[x]", "tests/unit/test_merge.py"),
+        (f"{DIVISIBLE[0]}::test_a[land]", f"{DIVISIBLE[0]}::[land]"),
+        (f"{DIVISIBLE[0]}::test_b[land]", f"{DIVISIBLE[0]}::[land]"),
+        (f"{DIVISIBLE[0]}::test_b[batch]", f"{DIVISIBLE[0]}::[batch]"),
+        (f"{DIVISIBLE[1]}::test_c", f"{DIVISIBLE[1]}::test_c"),
+    ],
+)
+def test_workers_share_long_files_by_parameter_and_take_others_whole(test, share):
+    assert share_of(test) == share
+
+
+def test_what_is_shared_by_parameter_is_there():
+    assert [path for path in DIVISIBLE if not (ROOT / path).is_file()] == []
 
 
 def test_no_test_is_marked_deep_by_hand():

@@ -1,6 +1,7 @@
 """Kill -9 at any step of an attempt: nothing is lost, done twice, half done or leaked (X-2, X-19).
 
-The scenes stand in `tests.support.crash_attempt`; each is played once for all tests here. What an
+The scenes stand in `tests.support.crash_attempt`; each is played once for all tests of it, which
+run in one process for that (`tests.support.rings`). What an
 assertion prints names the step, and that module says how to see it alone.
 """
 
@@ -55,8 +56,9 @@ def random_trial(seed: int) -> Accident:
     return kill_at_random(seed, kills=KILLS, beads=BEADS)
 
 
-def test_a_plain_attempt_was_killed_at_every_stage_of_it() -> None:
-    killings = sorted(trial("success")[1:], key=lambda it: it.step)
+@pytest.mark.parametrize("scene", ["success"])
+def test_a_plain_attempt_was_killed_at_every_stage_of_it(scene: str) -> None:
+    killings = sorted(trial(scene)[1:], key=lambda it: it.step)
     calls = [killing.call for killing in killings]
 
     place = 0
@@ -142,8 +144,9 @@ def test_the_story_of_a_killed_attempt_can_be_read(scene: str) -> None:
         assert found.unreadable == "", found
 
 
-def test_a_number_that_landed_is_the_floor_whoever_died() -> None:  # X-12
-    for found in trial("new floor"):
+@pytest.mark.parametrize("scene", ["new floor"])
+def test_a_number_that_landed_is_the_floor_whoever_died(scene: str) -> None:  # X-12
+    for found in trial(scene):
         assert found.floors == [6], found
 
 

@@ -12,8 +12,9 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 from tests.simulation.git_store import (
     NO_MODE,
@@ -76,7 +77,7 @@ class _Call:
     env: Mapping[str, str]
     stdin: bytes
 
-    @property
+    @cached_property
     def prefix(self) -> str:
         inside = os.path.relpath(self.folder, self.tree)
         return "" if inside == "." else f"{inside}/"
@@ -114,6 +115,7 @@ class FakeGit:
         self.on_move: Callable[[str, str, str], None] = lambda ref, old, new: None
         """Told of every branch that moves, before it does."""
         self._now_s = now_s
+        self._real: dict[str, str] = {}
 
     def run(self, argv: Sequence[str], env: Mapping[str, str], stdin: bytes) -> ProcessResult:
         """One command line, `git` included."""
@@ -134,12 +136,13 @@ class FakeGit:
     def _call(
         self, folder: str, words: tuple[str, ...], env: Mapping[str, str], stdin: bytes
     ) -> _Call:
-        home = os.path.dirname(env["GIT_DIR"]) if "GIT_DIR" in env else os.path.realpath(folder)
+        real = self._real_path(folder)
+        home = os.path.dirname(env["GIT_DIR"]) if "GIT_DIR" in env else real
         while home not in self.repositories:
             if os.path.exists(os.path.join(home, ".git", "HEAD")):
                 return _Call(
                     _clone(home),
-                    os.path.realpath(folder),
+                    real,
                     home,
                     index="",
                     words=words,
@@ -154,13 +157,21 @@ class FakeGit:
         index = env.get("GIT_INDEX_FILE", os.path.join(repository.git_folder, "index"))
         return _Call(
             repository,
-            os.path.realpath(folder),
+            real,
             tree,
             index=index,
             words=words,
             env=env,
             stdin=stdin,
         )
+
+    def _real_path(self, folder: str) -> str:
+        """Kept once it is known: nobody moves a link while git is played."""
+        if not os.path.isabs(folder):
+            return os.path.realpath(folder)
+        if folder not in self._real:
+            self._real[folder] = os.path.realpath(folder)
+        return self._real[folder]
 
     # -- a repository and what it is told -----------------------------------------------------
 
@@ -441,7 +452,9 @@ class FakeGit:
         waiting = [("", False)]
         while waiting:
             folder, is_ignored = waiting.pop()
-            for entry in os.scandir(os.path.join(call.tree, folder)):
+            entries = list(os.scandir(os.path.join(call.tree, folder)))
+            rules.has_seen(folder, {entry.name for entry in entries})
+            for entry in entries:
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 if entry.name == ".git":
                     if folder:
@@ -736,6 +749,11 @@ class _Rules:
         self._own = _patterns(os.path.join(git_folder, "info", "exclude"))
         self._read: dict[str, list[str]] = {}
 
+    def has_seen(self, folder: str, names: Set[str]) -> None:
+        """What stands in a folder: without rules of its own none have to be looked for."""
+        if ".gitignore" not in names:
+            self._read[folder] = []
+
     def ignores(self, path: str) -> bool:
         """A path, or a folder above it."""
         parts = path.split("/")
@@ -771,6 +789,7 @@ def _patterns(place: str) -> list[str]:
     return rules
 
 
+@lru_cache(maxsize=1 << 14)
 def _fits(rule: str, path: str, is_folder: bool) -> bool:
     if rule.endswith("/"):
         if not is_folder:

@@ -87,9 +87,14 @@ def simulate(
     shop = os.path.join(above, "story", "shop")
     os.makedirs(shop)
     chance = Random(f"{driver} {seed}")
-    env = {"HELIX_TRUST": "1", "XDG_CACHE_HOME": os.path.join(above, "story", "cache")}
+    env = {name: os.environ[name] for name in ("HOME", "PATH", "USER") if name in os.environ}
+    env |= {"HELIX_TRUST": "1", "XDG_CACHE_HOME": os.path.join(above, "story", "cache")}
     try:
-        with patch("os.urandom", chance.randbytes), patch.dict(os.environ, env):  # ids, places
+        # Ids and places; the variables of whoever runs the tests are no part of a story.
+        with (
+            patch("os.urandom", chance.randbytes),
+            patch.dict(os.environ, env, clear=True),
+        ):
             return Story(seed, driver, shop, spoil).told()
     except Violation as broken:
         broken.log = "".join(_log(shop))

@@ -1,7 +1,7 @@
 """The true programs in a world by chance: whatever people, agents and crashes do, promises hold.
 
 HELIX_SEED=run-4711 scripts/test tests/simulation  one story again, with its log
-HELIX_SEEDS=20000 scripts/test tests/simulation    a long night
+HELIX_SEEDS=2000 scripts/test tests/simulation     before a release
 
 `run`, `execute-loop` and `objective` are the drivers; all that they do is the product's own code
 down to the programs that it starts. Only git and agents are played.
@@ -34,7 +34,7 @@ from helix.run import journal as controls
 from helix.run import routing
 from helix.run.journal import ControlRequest
 
-SEEDS = int(os.environ.get("HELIX_SEEDS", "2000"))
+SEEDS = int(os.environ.get("HELIX_SEEDS", "500"))
 SHARES = {Driver.RUN: 14, Driver.DRAIN: 3, Driver.OBJECTIVE: 3}
 PARTS = sum(SHARES.values())
 DRIVERS = list(Driver)

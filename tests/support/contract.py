@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import TypeAlias
 
+from tests.support.tracker import ONE_THREAD
+
 import ddx.cli.registry
 import helix.cli.registry
 from ddx.console.command import Command
@@ -56,6 +58,7 @@ class EmptyRepository:
             "XDG_CACHE_HOME": cache,
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_SYSTEM": os.devnull,
+            **ONE_THREAD,
             **{f"GIT_AUTHOR_{key}": text for key, text in who.items()},
             **{f"GIT_COMMITTER_{key}": text for key, text in who.items()},
         }

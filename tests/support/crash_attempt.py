@@ -2,7 +2,8 @@
 
 As a program it plays one scene again and again, each time killed at another step, and writes one
 JSON line an accident. It stands in a process of its own because it wraps the calls by which
-anything is changed, and it forks for every command, so that only the first pays for the imports.
+anything is changed, and it forks for every command. What a command had to import, the process that
+forks imports too, so that only the first one pays for it.
 
 To see one accident alone:
     PYTHONPATH=src python -m tests.support.crash_attempt SCENE STEP ["killed midway through"]
@@ -10,6 +11,7 @@ To see one accident alone:
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import random
@@ -18,7 +20,9 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -85,7 +89,7 @@ METRIC = {
 SCENES = {
     "success": Scene(is_thorough=True),
     "failing check": Scene(
-        rows=(FAILING,), recovery=(*LOOP, "--model", "{good}"), since="git ls-files"
+        rows=(FAILING,), recovery=(*LOOP, "--model", "{good}"), since="git commit-tree"
     ),
     "edits in the way": Scene(draft=DRAFT, since="git merge"),
     "pending landing": Scene(draft=DRAFT, earlier=(LOOP, ("rm", PRODUCT))),
@@ -221,7 +225,7 @@ class Laboratory:
             told.write_text(json.dumps(calls))
             return code
 
-        _in_child(count)
+        self._in_child(count)
         found: list[str] = json.loads(told.read_text())
         return found
 
@@ -234,7 +238,7 @@ class Laboratory:
             self._begin_counting()
             return self._ddx(words)
 
-        _in_child(act)
+        self._in_child(act)
         return self._died_at.read_text() if self._died_at.exists() else NEVER
 
     def _begin_counting(self) -> None:
@@ -255,7 +259,7 @@ class Laboratory:
     # -- commands --------------------------------------------------------------------------
 
     def _do(self, words: tuple[str, ...]) -> tuple[int, str]:
-        status = _in_child(lambda: self._ddx(words))
+        status = self._in_child(lambda: self._ddx(words))
         said = "".join((self._folder / name).read_text() for name in ("out", "err"))
         return os.waitstatus_to_exitcode(status), said
 
@@ -271,6 +275,24 @@ class Laboratory:
         sys.stdout.flush()
         sys.stderr.flush()
         return code
+
+    def _in_child(self, act: Callable[[], int]) -> int:
+        """The wait status of a fork that does this and nothing else."""
+        known, told = set(sys.modules), self._folder / "imported"
+        told.unlink(missing_ok=True)
+
+        def act_and_tell() -> int:
+            code = act()
+            self._steps.calls = None
+            if new := sorted(name for name in set(sys.modules) - known if name[:1] != "_"):
+                told.write_text(" ".join(new))
+            return code
+
+        status = os.waitpid(_fork(act_and_tell), 0)[1]
+        for name in told.read_text().split() if told.exists() else ():
+            with suppress(ImportError):  # a name that only somebody else's import can find
+                importlib.import_module(name)
+        return status
 
     # -- after the accident ----------------------------------------------------------------
 
@@ -362,14 +384,11 @@ def _fork(act: Callable[[], int]) -> int:
         code = 99
         try:
             code = act()
+        except Exception:
+            traceback.print_exc()
         finally:
             os._exit(code)
     return pid
-
-
-def _in_child(act: Callable[[], int]) -> int:
-    """The wait status of a fork that does this and nothing else."""
-    return os.waitpid(_fork(act), 0)[1]
 
 
 def _is_removed(folder: Path) -> bool:

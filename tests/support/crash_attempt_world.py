@@ -66,6 +66,8 @@ class World:
         landed = self._files_of(BRANCH)
         found = {}
         for workspace in self._workshop.cache.glob("helix/workspaces/*/*"):
+            if "." in workspace.name:  # a checkout for checks, or evidence: copies of what is known
+                continue
             names = {str(path.relative_to(workspace)) for path in workspace.rglob("*.txt")}
             if new := sorted(names.difference(landed)):
                 found[self._whose(workspace.name)] = new

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.support.tracker import ONE_THREAD
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -33,6 +35,7 @@ class Person:
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT / "src"),
             "GIT_CONFIG_NOSYSTEM": "1",
+            **ONE_THREAD,
             **self.more,
         }
         done = subprocess.run(

@@ -22,6 +22,9 @@ DEEP = (
 
 UNIT = ("tests/unit", "tests/architecture")
 
+DIVISIBLE = ("tests/integration/test_attempt_crash.py", "tests/simulation/test_simulation.py")
+"""Minutes of work in one file; tests of one parameter stay together, for what they share."""
+
 
 class Ring(IntEnum):
     """In the order in which they run."""
@@ -37,6 +40,15 @@ def place_of(path: str) -> tuple[Ring, int]:
         if _within(path, place):
             return Ring.DEEP, turn
     return (Ring.UNIT if any(_within(path, place) for place in UNIT) else Ring.QUICK), 0
+
+
+def share_of(test: str) -> str:
+    """What one worker does as a whole: the test's file, or in a long one all of its parameter."""
+    path, _, name = test.partition("::")
+    if path not in DIVISIBLE:
+        return path
+    _, bracket, parameter = name.partition("[")
+    return f"{path}::{bracket}{parameter}" if bracket else test
 
 
 def _within(path: str, place: str) -> bool:

@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DDX = ROOT / "bin/ddx"
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 REPLACED = "was replaced by another program"
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""Threads that wait for the next small product burn the core that another test needs."""
 LONG_AGO_NS = 1_700_000_000_000_000_000
 
 _GIT_SETTINGS = """\
@@ -123,6 +125,7 @@ class Repository:
             "LC_ALL": "C.UTF-8",
             "GIT_CONFIG_NOSYSTEM": "1",
             "DDX_AGENT_NAME": "mara",
+            **ONE_THREAD,
             **changes,
         }
 

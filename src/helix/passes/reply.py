@@ -206,7 +206,7 @@ def read_trailer(text: str, trailer: Trailer) -> TrailerReading:
 def trailer_lines(text: str) -> tuple[str, ...]:
     """The lines that some action's trailer could be read from; a prompt of ours has none (A-1)."""
     names = [key.name for trailer in TRAILERS.values() for key in trailer.keys]
-    lines = text.split("\n")
+    lines = [line for line in text.split("\n") if ":" in line]
     return tuple(line for line in lines if any(list(_given([line], name)) for name in names))
 
 
