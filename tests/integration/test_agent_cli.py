@@ -556,7 +556,8 @@ def test_what_a_killed_prompt_left_is_found_and_cleaned_up(shop):  # X-19
     running.kill()
     running.communicate(timeout=120)
     [row] = shop.ask("agent", "attempts", fits="agent-attempts")
-    assert row["state"] == "died" and len(shop.workspaces) == 1
+    assert row["state"] == "died"
+    assert sorted(it.suffix for it in shop.workspaces) == ["", ".evidence"]
     found = shop.ask("agent", "doctor", fits="agent-doctor", code=1)["findings"]
     assert [row["attempt"] in it["what"] for it in found if not it["ok"]] == [True]
     shop.agent("echo hello")

@@ -52,7 +52,7 @@ class Bench:
             clock=Clock(),
             **more,
         )
-        return run_checks(checker, CheckPlan(items), "abc")
+        return run_checks(lambda: checker, CheckPlan(items), "abc")
 
     def check(self, command: Any, **fields: Any) -> Check:
         [check] = self.prove(run(command, **fields)).checks

@@ -25,8 +25,15 @@ from ddx.attempts.context import fix_target, workspace_path, workspace_root
 from ddx.attempts.workspace import Workspace, remove_workspace
 from ddx.base.clock import Clock
 from ddx.base.errors import DdxError, NotFound, UsageError
-from ddx.git.commits import AttemptFiles, commit_tree, make_tree, message_for
-from ddx.git.history import changed_paths, diffstat, is_ancestor
+from ddx.git.commits import (
+    AttemptFiles,
+    check_out,
+    commit_tree,
+    make_tree,
+    message_for,
+    new_files,
+)
+from ddx.git.history import changed_paths, diffstat
 from ddx.project.project import Project, find_project
 from ddx.project.settings import read_settings
 
@@ -249,7 +256,7 @@ def test_no_trap_in_the_git_folder_of_a_workspace_goes_off(
         canary.unlink(missing_ok=True)
 
         made = snapshot(workspace)
-        workspace.check_out(workspace.work.base)
+        check_out(workspace.work, workspace.work.base)
 
     assert made.paths == (".gitattributes", "new.txt")
     assert not canary.exists()
@@ -302,8 +309,8 @@ def test_a_workspace_that_points_elsewhere_is_neither_read_nor_followed(
                 os.symlink(target, workspace.path)
             for act in (
                 lambda w: snapshot(w),
-                lambda w: w.list_ignored(),
-                lambda w: w.check_out(w.work.base),
+                lambda w: new_files(w.work),
+                lambda w: check_out(w.work, w.work.base),
             ):
                 with pytest.raises(NotFound, match="is gone: its agent removed or replaced it"):
                     act(workspace)
@@ -422,7 +429,7 @@ def test_what_only_the_operator_ignores_is_ignored_in_the_workspace(operator: Op
         agent = Agent(workspace)
         agent.write("x.private")
         assert agent.git("status", "--porcelain") == ""
-        assert workspace.list_ignored() == {"x.private"}
+        assert new_files(workspace.work) == frozenset()
 
 
 def test_a_message_is_utf8_whatever_the_operators_commits_are(operator: Operator) -> None:
@@ -696,61 +703,6 @@ def test_checks_and_settings_land_where_the_bead_names_them(workspace: Workspace
     assert made.put_back == (".ddx/beads.jsonl", ".ddx/config.yaml")
 
 
-# -- ignored files -------------------------------------------------------------------------------
-
-
-def test_ignored_files_of_the_agent_go_and_those_before_it_stay(workspace: Workspace) -> None:
-    agent = Agent(workspace)
-    agent.write(".gitignore", "*.log\nnode_modules/\n__pycache__/\n")
-    agent.write("node_modules/pkg/index.js", "from set-up\n")
-    before = workspace.list_ignored()
-    assert before == {"node_modules/pkg/index.js"}
-
-    agent.write("node_modules/pkg/cheat.js")
-    agent.write("src/__pycache__/x.pyc")
-    agent.write("src/code.py")
-    agent.write("deep/er/only.log")
-    agent.write(".gitignore", "*.log\nnode_modules/\n__pycache__/\nhidden.txt\n")
-    agent.write("hidden.txt")
-    in_repository(agent.root / "repo.log", commits=True)
-    (agent.root / "away.log").symlink_to(agent.root.parent)
-
-    assert workspace.remove_new_ignored(before) == (
-        "away.log",
-        "deep/er/only.log",
-        "hidden.txt",
-        "node_modules/pkg/cheat.js",
-        "repo.log/",
-        "src/__pycache__/x.pyc",
-    )
-    assert workspace.list_ignored() == before
-    assert not (agent.root / "deep").exists()
-    assert sorted(os.listdir(agent.root / "src")) == ["code.py"]
-    assert agent.root.parent.exists()
-    assert workspace.remove_new_ignored(before) == ()
-
-
-def test_a_merge_can_be_checked_in_the_same_workspace(operator: Operator) -> None:
-    with workspace_of(operator) as workspace:
-        agent = Agent(workspace)
-        agent.write("new.txt")
-        made = snapshot(workspace)
-        base = workspace.work.base
-        commit = commit_tree(workspace.work.repository, made.tree, [base], "x\n")
-        (agent.root / "a.txt").unlink()
-        agent.write("left-by-a-check.txt")
-        agent.write("b.txt", "spoiled by a check\n")
-        merge = operator.commit({"left-by-a-check.txt": "theirs\n", "docs/c.md": "theirs\n"})
-        operator.git("merge", "--quiet", "--no-edit", commit)
-
-        workspace.check_out(operator.tip())
-
-        for path in ("new.txt", "a.txt", "b.txt", "left-by-a-check.txt", "docs/c.md"):
-            assert (agent.root / path).read_text() == operator.read(path)
-        assert is_ancestor(workspace.work.repository, merge, operator.tip())
-        assert not is_ancestor(workspace.work.repository, operator.tip(), merge)
-
-
 # -- carrying ------------------------------------------------------------------------------------
 
 
@@ -777,7 +729,6 @@ def test_what_is_carried_is_a_copy(installed: Operator) -> None:  # X-3a
         assert Path(workspace.path, "node_modules/empty").is_dir()
         copy.write_text("changed by the agent\n")
         assert snapshot(workspace).paths == ()
-        assert workspace.remove_new_ignored(workspace.list_ignored()) == ()
     assert installed.read("node_modules/pkg/index.js") == "original\n"
 
 

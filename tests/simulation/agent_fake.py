@@ -13,7 +13,7 @@ from tests.simulation.checks import passes
 from tests.simulation.git_fake import UnknownCommand
 
 from ddx.agents.script import AGENT
-from ddx.base.process import ATTEMPT
+from ddx.base.process import ATTEMPT, PROJECT_ROOT
 from ddx.tracker.row import texts_of
 from helix.passes.follow_ups import MARK
 from helix.passes.reply import CheckAnswer
@@ -69,7 +69,7 @@ class Agents:
         world.ledger.used(action, sum(used.values()))
         world.clock.advance(rng.randrange(10, 600))
         world.boundary()
-        folder = os.path.dirname(env["DDX_EVIDENCE_DIR"])
+        folder = os.path.join(env[PROJECT_ROOT], ".ddx", "executions", attempt)
         with open(os.path.join(folder, "prompt.md"), encoding="utf-8") as file:
             prompt = file.read()
         tell({"usage": used})

@@ -163,7 +163,7 @@ def attempts(shop: Shop) -> None:
     shop.write(".gitignore", "out\n", in_folder=work.folder)
     shop.write("out/file", "built\n", in_folder=work.folder)
     shop.write("kept", "kept\n", in_folder=work.folder)
-    shop.tell(sorted(commits.ignored_files(work)), sorted(commits.new_files(work)))
+    shop.tell(sorted(commits.listed_in(work)), sorted(commits.new_files(work)))
     commits.check_out(work, base)
     shop.tell(sorted(os.listdir(work.folder)))
     clones.make_clone(

@@ -26,10 +26,11 @@ from ddx.attempts.outcome import (
     status_of_call,
     status_of_proof,
 )
-from ddx.attempts.record import CHECKS, INDEX
-from ddx.attempts.workspace import SetupFailed, Workspace, prepare
-from ddx.base import DdxError, NotFound, changed, listed, started_at, value
-from ddx.proof import FOLDER, Checker, Proof, plan_checks, run_checks
+from ddx.attempts.proof_workspace import ProofRooms
+from ddx.attempts.record import CHECKS, EVIDENCE, INDEX
+from ddx.attempts.workspace import SETUP, SetupFailed, Workspace, prepare
+from ddx.base import DdxError, NotFound, changed, started_at, value
+from ddx.proof import FOLDER, Check, Checker, Proof, plan_checks, run_checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,6 +158,7 @@ def carry_out(order: AttemptOrder) -> CarriedOut:
                 said = changed(facts, reason=problem.message)
                 return CarriedOut(order, said, AttemptStatus.AGENT_FAILED, is_heard=is_heard)
             if made is not None:
+                workspace.hold(made.commit)
                 facts = changed(facts, result=made.commit, paths=made.paths, diffstat=made.diffstat)
             facts, status = _judged(room, called, facts)
             return CarriedOut(
@@ -217,6 +219,7 @@ def open_workspace(task: AttemptTask, record: RecordWriter) -> Workspace:
         task.workspace,
         attempt=task.attempt,
         index=record.path(INDEX),
+        evidence=record.path(EVIDENCE),
         say=lambda sentence: record.tell("leftover", sentence),
     )
 
@@ -229,28 +232,32 @@ def prove(
     is_merged: bool = False,
     reply: Reply | None = None,
 ) -> Proof:
-    """Run everything that is asked of the room's beads; `paths` are what the attempt changed.
+    """Run everything that is asked of the room's beads on a fresh checkout of the commit (H-1).
 
-    A tree that is merged must be brought into the workspace first (X-13).
+    `paths` are what the attempt changed. A set-up that failed there has failed as a check: on the
+    base it had worked.
     """
     task, record = room.task, room.record
-    if is_merged:
-        room.workspace.check_out(commit)
-    removed = room.workspace.remove_new_ignored(room.ignored)
-    if removed:
-        record.tell("removed-ignored", listed(removed[:20]), count=len(removed))
-    if task.preparation.checks is not None:
-        product = AgentProduct(room.path, task.target.base, commit, paths=tuple(paths), reply=reply)
-        return _recorded(Proof(commit, task.preparation.checks(product)), record)
-    plan = plan_checks(
-        task.beads,
-        room.governing,
-        default_checks=task.settings.checks,
-        project_checks=room.project_checks,
-        changed_paths=paths,
-    )
-    checker = checker_in(room, folder="checks-merged" if is_merged else FOLDER)
-    return _recorded(run_checks(checker, plan, commit), record)
+    with ProofRooms(room, commit) as rooms:
+        if task.preparation.checks is not None:
+            product = AgentProduct(
+                rooms.bare(), task.target.base, commit, paths=tuple(paths), reply=reply
+            )
+            return _recorded(Proof(commit, task.preparation.checks(product)), record)
+        plan = plan_checks(
+            task.beads,
+            room.governing,
+            default_checks=task.settings.checks,
+            project_checks=room.project_checks,
+            changed_paths=paths,
+        )
+        folder = "checks-merged" if is_merged else FOLDER
+        try:
+            proof = run_checks(lambda: checker_in(rooms.next(), folder=folder), plan, commit)
+        except SetupFailed as problem:
+            failed = Check(SETUP, "", SETUP, passed=False, reason=problem.message)
+            proof = Proof(commit, (failed,))
+        return _recorded(proof, record)
 
 
 def checker_in(room: PreparedWorkspace, *, folder: str) -> Checker:

@@ -136,7 +136,9 @@ class TipWorkspace:
         record.finish(_outcome(site, task, tip).as_row(), leftover=task.workspace)
 
     def _run(self, plan: CheckPlan, folder: str, after: Callable[[Check], None]) -> Proof:
-        return run_checks(checker_in(self._room, folder=folder), plan, self.commit, after=after)
+        """No agent was here: the tip's own workspace will do."""
+        checker = checker_in(self._room, folder=folder)
+        return run_checks(lambda: checker, plan, self.commit, after=after)
 
 
 def _outcome(site: AttemptContext, task: AttemptTask, tip: TipWorkspace) -> Outcome:

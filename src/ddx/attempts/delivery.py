@@ -215,7 +215,7 @@ def _land(
         tip = tip_of(task.target.repository, task.target.branch)
         here = changed(task, target=changed(task.target, base=tip))
         with open_workspace(here, record) as workspace:
-            room = prepare(here, workspace, record)
+            room = prepare(here, workspace, record, furnished=False)
             return prove(room, commit, task.project_paths(paths), is_merged=True)
 
     facts = changed(

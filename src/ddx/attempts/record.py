@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 FOLDER = "executions"
 INTENT, MANIFEST, MADE, RESULT = "intent.json", "manifest.json", "made.json", "result.json"
+EVIDENCE = "evidence"
 CHECKS, USAGE, DIFFSTAT, PROMPT = "checks.json", "usage.json", "diffstat", "prompt.md"
 OUTPUT, ERRORS, EVENTS, INDEX = "output.log", "errors.log", "events.jsonl", "index"
 LOCK = "lock"

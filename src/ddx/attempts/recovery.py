@@ -17,8 +17,10 @@ from ddx.attempts.context import LandingTarget
 from ddx.attempts.landing import has_landed, mend_half_landed
 from ddx.attempts.limits import usage_of
 from ddx.attempts.outcome import AttemptFacts, AttemptStatus, Failed, Landed, NoChanges, Preserved
+from ddx.attempts.proof_workspace import proof_leftovers
 from ddx.attempts.record import (
     CHECKS,
+    EVIDENCE,
     INDEX,
     INTENT,
     MADE,
@@ -29,7 +31,7 @@ from ddx.attempts.record import (
     remove_stillborn,
 )
 from ddx.attempts.records import read_attempts
-from ddx.attempts.workspace import remove_workspace
+from ddx.attempts.workspace import keep_evidence, remove_leftover, remove_workspace
 from ddx.base import ATTEMPT, NotFound, changed, listed, value
 from ddx.git import AttemptFiles, kept, read_repository
 from ddx.proof import Check, MetricReading
@@ -100,16 +102,21 @@ def _bring_to_an_end(site: AttemptContext, record: RecordWriter) -> RecoveredAtt
     """None if it had come to its end, and only its workspace or its lock was left."""
     intent = record.read(INTENT)
     workspace = intent["workspace"]
-    marks = (f"{ATTEMPT}={record.attempt}", f"GIT_WORK_TREE={workspace}")  # a git outlives us
+    proofs = proof_leftovers(workspace)
+    marks = (
+        f"{ATTEMPT}={record.attempt}",
+        *(f"GIT_WORK_TREE={folder}" for folder in (workspace, *proofs)),  # a git outlives us
+    )
     ended = sum(end_marked(mark, clock=site.clock) for mark in marks)
 
+    def say(sentence: str) -> None:
+        record.tell("leftover", sentence)
+
     def remove() -> None:
-        remove_workspace(
-            site.project,
-            workspace,
-            record.attempt,
-            say=lambda sentence: record.tell("leftover", sentence),
-        )
+        keep_evidence(workspace, record.path(EVIDENCE), say=say)
+        for path in proof_leftovers(workspace):  # again: a git may have written until it ended
+            remove_leftover(path, say=say)
+        remove_workspace(site.project, workspace, record.attempt, say=say)
 
     if os.path.exists(record.path(RESULT)):
         remove()

@@ -7,17 +7,16 @@ the attempt's record; the clone's own git folder is for the agent alone. Submodu
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
-import stat
 from typing import TYPE_CHECKING
 
 from ddx.agents import Bounds, StopCause, supervise
+from ddx.attempts.carried_files import carry
 from ddx.attempts.editable_installs import find_editable_install
 from ddx.attempts.sandbox import child_environment, missing_author, wrapper
-from ddx.base import DdxError, LogFile, UsageError, changed, value
-from ddx.git import AttemptFiles, check_out, ignored_files, make_clone, new_files, pin, unpin
+from ddx.base import DdxError, LogFile, UsageError, value
+from ddx.git import AttemptFiles, check_out, make_clone, new_files, pin, sealed, unpin
 from ddx.proof import Governance, broken_checks, read_project_checks
 
 if TYPE_CHECKING:
@@ -47,10 +46,16 @@ class Workspace:
         *,
         attempt: str,
         index: str,
+        evidence: str = "",
         say: Callable[[str], None],
     ) -> None:
         self.path = path
+        self.evidence = evidence_beside(path)
+        """Where agents and checks may leave what shall stay; nothing else of ours is near (H-3)."""
+        self._kept_evidence = evidence
         self.work = AttemptFiles(target.repository, path, index, base=target.base)
+        self._commit = target.base
+        """What its files show at first."""
         self._project = project
         self._target = target
         self._attempt = attempt
@@ -66,33 +71,23 @@ class Workspace:
         os.mkdir(self.path, 0o700)
         try:
             self._fill()
+            if self._kept_evidence:
+                os.mkdir(self.evidence, 0o700)
         except BaseException:
-            remove_workspace(self._project, self.path, self._attempt, say=self._say)
+            self.__exit__()
             raise
         return self
 
     def __exit__(self, *problem: object) -> None:
+        if self._kept_evidence:
+            keep_evidence(self.path, self._kept_evidence, say=self._say)
         remove_workspace(self._project, self.path, self._attempt, say=self._say)
 
     def _fill(self) -> None:
-        repository = self._target.repository
-        pin(repository.checkout, self._attempt, self._target.base)
-        check_out(self.work, self._target.base)
-        # Where the tracker is part of the commit, a path in the clone means the same path there.
-        has_tracker = os.path.exists(os.path.join(self.folder, ".ddx"))
-        make_clone(
-            repository,
-            self.path,
-            base=self._target.base,
-            branch=self._target.branch,
-            owner=repository.checkout if has_tracker else self._project.root,
-        )
-        # With its times: git compares them with those of files that were changed at once.
-        shutil.copy2(self.work.index, os.path.join(self.path, ".git", "index"))
-
-    def check_out(self, commit: str) -> None:
-        """Show another commit, such as a merge that is to be checked."""
-        check_out(self.work, commit)
+        self.hold(self._commit)
+        check_out(self.work, self._commit)
+        fill(self._project, self._target, self.work)
+        self.work = sealed(self.work)
 
     def hold(self, commit: str) -> None:
         """From now on not even `git gc --prune=now` removes the attempt's commit."""
@@ -114,41 +109,68 @@ class Workspace:
                 hint=f"add {path} to .gitignore or to .git/info/exclude",
             )
 
-    def list_ignored(self) -> frozenset[str]:
-        """What set-up and carrying have left, before the agent begins."""
-        return ignored_files(self.work)
 
-    def remove_new_ignored(self, before: frozenset[str]) -> tuple[str, ...]:
-        """Remove what would not land but could make a check pass (X-11); the names of it all."""
-        made = sorted(ignored_files(self.work) - before)
-        for name in (name.rstrip("/") for name in made):  # a repository ends with a slash
-            _remove(os.path.join(self.path, name))
-            self._remove_empty_folders(os.path.dirname(name))
-        return tuple(made)
+def fill(project: Project, target: LandingTarget, work: AttemptFiles) -> None:
+    """Give checked out files a git folder of their own, a clone at the target's base."""
+    repository = target.repository
+    # Where the tracker is part of the commit, a path in the clone means the same path there.
+    has_tracker = os.path.exists(os.path.join(work.folder, repository.prefix, ".ddx"))
+    make_clone(
+        repository,
+        work.folder,
+        base=target.base,
+        branch=target.branch,
+        owner=repository.checkout if has_tracker else project.root,
+    )
+    # With its times: git compares them with those of files that were changed at once.
+    shutil.copy2(work.index, os.path.join(work.folder, ".git", "index"))
 
-    def _remove_empty_folders(self, name: str) -> None:
-        while name and not os.listdir(os.path.join(self.path, name)):
-            os.rmdir(os.path.join(self.path, name))
-            name = os.path.dirname(name)
+
+def evidence_beside(path: str) -> str:
+    """The folder for evidence that belongs to the workspace at a path."""
+    return f"{path}.evidence"
+
+
+def keep_evidence(path: str, destination: str, *, say: Callable[[str], None]) -> None:
+    """Move what was left beside a workspace into its record; what cannot be moved is told."""
+    source = evidence_beside(path)
+    try:
+        if os.path.islink(source) or not os.path.isdir(source):
+            remove_path(source)
+        elif os.path.lexists(destination):  # of an earlier workspace of the same record
+            shutil.copytree(source, destination, symlinks=True, dirs_exist_ok=True)
+            remove_path(source)
+        else:
+            shutil.move(source, destination)
+    except (OSError, shutil.Error) as problem:
+        say(f"{source} could not be kept as evidence: {problem}")
+
+
+def remove_leftover(path: str, *, say: Callable[[str], None]) -> bool:
+    """Remove what stands at a path of ours, whatever it is; False if some of it stays."""
+    try:
+        remove_path(path)
+    except OSError as problem:
+        say(f"{path} could not be removed: {problem}")
+        return False
+    return True
 
 
 def remove_workspace(
     project: Project, path: str, attempt: str, *, say: Callable[[str], None]
 ) -> bool:
     """Remove a workspace that a record names, ours or a dead one's; False if some of it stays."""
-    try:
-        _remove(path)
-        unpin(project.root, attempt)
-    except OSError as problem:
-        say(f"{path} could not be removed: {problem}")
+    if not remove_leftover(path, say=say):
         return False
+    try:
+        unpin(project.root, attempt)
     except DdxError as problem:
         say(f"{path} is removed, but its base is still held: {problem.message}")
         return False
     return True
 
 
-def _remove(path: str) -> None:
+def remove_path(path: str) -> None:
     """A file, or a folder with all that is in it; never through a symbolic link."""
     problems: list[BaseException] = []
     for _ in range(_REMOVAL_TRIES):
@@ -174,6 +196,7 @@ def _open_folders(path: str) -> None:
                 os.chmod(folder, 0o700)
 
 
+SETUP = "workspace.setup"
 SETUP_LOG = "setup.log"
 
 
@@ -191,7 +214,6 @@ class PreparedWorkspace:
     env: Mapping[str, str]
     governing: Governance
     project_checks: ProjectChecks
-    ignored: frozenset[str]
     wrap: Callable[[Sequence[str]], Sequence[str]]
     """How the project's own commands are started; an agent's login is not for them."""
 
@@ -200,10 +222,18 @@ class PreparedWorkspace:
         """Where the project lies in the workspace."""
         return self.workspace.folder
 
+    def furnish(self) -> None:
+        """Carry what git does not keep, and run the set-up."""
+        for path in self.task.settings.workspace.carry:
+            self.workspace.carry(path)
+        _set_up(self)
 
-def prepare(task: AttemptTask, workspace: Workspace, record: RecordWriter) -> PreparedWorkspace:
-    evidence = record.path("evidence")
-    os.makedirs(evidence, exist_ok=True)
+
+def prepare(
+    task: AttemptTask, workspace: Workspace, record: RecordWriter, *, furnished: bool = True
+) -> PreparedWorkspace:
+    """Read what the base asks for; then carry and set up, unless nothing is to run in it."""
+    evidence = workspace.evidence
     env = child_environment(
         action=task.preparation.action,
         beads=[bead.id for bead in task.beads],
@@ -224,9 +254,6 @@ def prepare(task: AttemptTask, workspace: Workspace, record: RecordWriter) -> Pr
     project_checks = read_project_checks(workspace.folder)
     if broken := broken_checks(project_checks):
         raise SetupFailed(broken)
-    own = wrapper(task, workspace.path, scratch=(evidence,), for_agent=False)
-    for path in task.settings.workspace.carry:
-        workspace.carry(path)
     room = PreparedWorkspace(
         task,
         record,
@@ -234,13 +261,11 @@ def prepare(task: AttemptTask, workspace: Workspace, record: RecordWriter) -> Pr
         env=env,
         governing=governing,
         project_checks=project_checks,
-        ignored=frozenset(),
-        wrap=own,
+        wrap=wrapper(task, workspace.path, scratch=(evidence,), for_agent=False),
     )
-    _set_up(room)
-    if not (task.settings.workspace.setup or task.settings.workspace.carry):
-        return room  # a fresh checkout holds nothing that git ignores
-    return changed(room, ignored=workspace.list_ignored())
+    if furnished:
+        room.furnish()
+    return room
 
 
 class _SetupWatch:
@@ -281,98 +306,3 @@ def _set_up(room: PreparedWorkspace) -> None:
                 )
     finally:
         log.close()
-
-
-_CHUNK = 1 << 26
-_NOT_FOR_COPYING = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF}
-
-
-def carry(path: str, *, source: str, destination: str) -> None:
-    """Copy `path`, a file or a folder, from one checkout to the same place in another.
-
-    What git has put there already stays as it is.
-    """
-    name = os.path.normpath(path)
-    if os.path.isabs(name) or name.split(os.sep)[0] in ("..", ".", ".git"):
-        raise UsageError(f"workspace.carry: {path!r} is not a path inside the project")
-    if not os.path.lexists(os.path.join(source, name)):
-        raise UsageError(
-            f"workspace.carry: {os.path.join(source, name)} does not exist",
-            hint="make it, or take it out of workspace.carry in .ddx/config.yaml",
-        )
-    os.makedirs(os.path.dirname(os.path.join(destination, name)), exist_ok=True)
-    _Carrier(os.path.realpath(source), os.path.realpath(destination)).copy(name)
-
-
-class _Carrier:
-    def __init__(self, source: str, destination: str) -> None:
-        self._source = source
-        self._destination = destination
-
-    def copy(self, name: str) -> None:
-        self._copy(os.path.join(self._source, name), os.path.join(self._destination, name), ())
-
-    def _copy(self, here: str, there: str, above: Sequence[str]) -> None:
-        mode = os.lstat(here).st_mode
-        if stat.S_ISLNK(mode):
-            self._copy_link(here, there, above)
-        elif stat.S_ISDIR(mode):
-            self._copy_folder(here, there, above)
-        elif stat.S_ISREG(mode) and not os.path.lexists(there):
-            _copy_file(here, there)
-
-    def _copy_folder(self, here: str, there: str, above: Sequence[str]) -> None:
-        real = os.path.realpath(here)
-        if real in above:  # links that go round
-            return
-        if os.path.lexists(there) and not os.path.isdir(there):
-            return
-        os.makedirs(there, exist_ok=True)
-        for name in os.listdir(here):
-            self._copy(os.path.join(here, name), os.path.join(there, name), (*above, real))
-        shutil.copystat(here, there)
-
-    def _copy_link(self, here: str, there: str, above: Sequence[str]) -> None:
-        if os.path.lexists(there):
-            return
-        shown = os.path.realpath(here)
-        text = os.readlink(here)
-        if _is_within(shown, self._source):
-            if os.path.isabs(text) or not self._mirrors(here, text):
-                inside = os.path.join(self._destination, os.path.relpath(shown, self._source))
-                text = os.path.relpath(inside, os.path.dirname(there))
-            os.symlink(text, there)
-        elif os.path.isfile(shown) and os.access(shown, os.X_OK):
-            os.symlink(shown, there)
-        elif os.path.isfile(shown):
-            _copy_file(shown, there)
-        elif os.path.isdir(shown):
-            self._copy_folder(shown, there, above)
-
-    def _mirrors(self, here: str, text: str) -> bool:
-        """Does a relative link stay inside at every step, so that it means the same in a copy?"""
-        depth = os.path.relpath(here, self._source).count(os.sep)
-        for part in text.split(os.sep):
-            depth += {"..": -1, ".": 0, "": 0}.get(part, 1)
-            if depth < 0:
-                return False
-        return True
-
-
-def _is_within(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder + os.sep)
-
-
-def _copy_file(here: str, there: str) -> None:
-    """By reference where the file system can, so that gigabytes cost nothing."""
-    with open(here, "rb") as original, open(there, "xb") as copy:
-        try:
-            while os.copy_file_range(original.fileno(), copy.fileno(), _CHUNK):
-                pass
-        except AttributeError:  # only Linux has it
-            shutil.copyfileobj(original, copy)
-        except OSError as problem:
-            if problem.errno not in _NOT_FOR_COPYING:
-                raise
-            shutil.copyfileobj(original, copy)
-    shutil.copystat(here, there)

@@ -35,11 +35,12 @@ if TYPE_CHECKING:
         AttemptFiles,
         check_out,
         commit_tree,
-        ignored_files,
+        listed_in,
         make_clone,
         make_tree,
         message_for,
         new_files,
+        sealed,
     )
     from ddx.git.history import (
         HistoryCommit,
@@ -62,8 +63,8 @@ else:
             "merge_file uncommitted user_name version"
         ),
         commits=(
-            "AttemptFiles check_out commit_tree ignored_files make_clone make_tree message_for "
-            "new_files"
+            "AttemptFiles check_out commit_tree listed_in make_clone make_tree message_for "
+            "new_files sealed"
         ),
         history=(
             "HistoryCommit TreeEntry changed_paths content diffstat entries is_ancestor tree_id"

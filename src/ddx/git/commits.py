@@ -13,12 +13,13 @@ needed, into the operator's object store. What the agent committed itself is inp
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
 from typing import TYPE_CHECKING
 
-from ddx.base import WORKSPACE_MARK, DdxError, NotFound, cut, value, variable
+from ddx.base import WORKSPACE_MARK, DdxError, NotFound, changed, cut, value, variable
 from ddx.git.commands import NOBODY, paths_in, require, run
 from ddx.git.history import parse_changes
 
@@ -40,6 +41,8 @@ _SETTINGS = (
     "core.splitIndex=false",
     "core.untrackedCache=false",
     "core.safecrlf=false",
+    "core.trustctime=true",
+    "core.checkStat=default",
     "submodule.recurse=false",
     "advice.addEmbeddedRepo=false",
 )
@@ -70,6 +73,8 @@ class AttemptFiles:
     index: str
     """Ours alone: it knows the state of every file, so that adding all of them is quick."""
     base: str
+    seal: str = ""
+    """Of the index after our checkout; one that no longer fits it is made anew (H-3)."""
 
 
 @value
@@ -90,6 +95,41 @@ def check_out(work: AttemptFiles, commit: str) -> None:
     require(_git(work, "read-tree", "--reset", "-u", commit), f"checking out {commit}")
 
 
+def sealed(work: AttemptFiles) -> AttemptFiles:
+    """The same files, with a seal that tells whether somebody prepared their index since."""
+    return changed(work, seal=_digest(work.index))
+
+
+def _digest(path: str) -> str:
+    """Of a file's content; empty if there is none."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
+
+
+def _own_index(work: AttemptFiles) -> None:
+    """The index as our checkout left it, or else one that knows only the base (H-3).
+
+    Against the latter git reads every file; with the former it may trust what no process can set:
+    the time at which a file's inode last changed.
+    """
+    if work.seal and work.seal == _digest(work.index):
+        return
+    for name in (work.index, f"{work.index}.lock"):
+        if os.path.lexists(name):
+            os.unlink(name)
+    require(_git(work, "read-tree", work.base), f"reading {work.base}")
+
+
+def listed_in(work: AttemptFiles) -> frozenset[str]:
+    """Every file that our index knows, seen from the work tree."""
+    found = _git(work, "ls-files", "-z")
+    require(found, f"listing the files of {work.folder}")
+    return frozenset(paths_in(found))
+
+
 def make_tree(work: AttemptFiles, *, may_land: Callable[[str], bool], aside: str) -> FilesSnapshot:
     """Everything in the work tree that git does not ignore, except what may not land (X-9).
 
@@ -98,6 +138,7 @@ def make_tree(work: AttemptFiles, *, may_land: Callable[[str], bool], aside: str
     _take(work)
     if not os.path.exists(work.index):  # we died during the checkout, so no agent was ever here
         return FilesSnapshot("", ())
+    _own_index(work)
     flattened = list(_add_all(work, aside))
     changes = _staged(work)
     links = [change.path for change in changes if change.is_new_gitlink]
@@ -142,19 +183,10 @@ def message_for(title: str, bead_ids: Sequence[str], *, attempt: str, harness: s
     return "\n".join([subject, "", *trailers, ""])
 
 
-def ignored_files(work: AttemptFiles) -> frozenset[str]:
-    """What .gitignore and its kin keep out, by the rules as they stand in the work tree now."""
-    return _others(work, "--ignored")
-
-
 def new_files(work: AttemptFiles) -> frozenset[str]:
     """What git does not know yet and would add."""
-    return _others(work)
-
-
-def _others(work: AttemptFiles, *which: str) -> frozenset[str]:
     _take(work)
-    listed = _git(work, "ls-files", "-z", "--others", *which, "--exclude-standard")
+    listed = _git(work, "ls-files", "-z", "--others", "--exclude-standard")
     require(listed, f"listing the files of {work.folder}")
     return frozenset(paths_in(listed))
 

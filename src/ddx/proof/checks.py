@@ -46,22 +46,28 @@ _OUTSIDE = "it leads out of the workspace"
 
 
 def run_checks(
-    checker: Checker,
+    next_checker: Callable[[], Checker],
     plan: CheckPlan,
     commit: str,
     *,
     after: Callable[[Check], None] = lambda check: None,
 ) -> Proof:
-    """Judge the checker's workspace, which holds the tree of `commit`.
+    """Judge the tree of `commit`, which every checker's workspace holds as it is.
 
+    A new checker is asked for after each command, because a command may change its workspace (H-1).
     `after` is told of each check as soon as it has ended, while all is still as it left it.
     """
+    checker = next_checker()
     if any(isinstance(item, CommandCheck) for item in plan.items):
         checker.project.require_trust(to_run="its checks")
     os.makedirs(os.path.join(checker.record_folder, checker.folder), exist_ok=True)
     done: list[_Result] = []
+    is_used = False
     for number, item in enumerate(plan.items, start=1):
+        if is_used:
+            checker = next_checker()
         done.append(checker.examine(number, item))
+        is_used = isinstance(item, CommandCheck)
         for check in done[-1].checks:
             after(check)
     return Proof(
