@@ -25,6 +25,22 @@ else:
 
     def value(cls):
         names = tuple(cls.__dict__.get("__annotations__", ()))
+
+        def initialise(self, *given, **fields):
+            # Compiled for the first value: most classes that a command loads never have one (T-19).
+            cls.__init__ = _initialiser(cls, names)
+            cls.__init__(self, *given, **fields)
+
+        cls.__init__ = initialise
+        cls.__match_args__ = names[:_BY_PLACE]
+        cls.__eq__ = _equal
+        cls.__hash__ = _hash
+        cls.__setattr__ = cls.__delattr__ = _refuse
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = _represent
+        return cls
+
+    def _initialiser(cls, names):
         defaults = {f"_{name}": cls.__dict__[name] for name in names if name in cls.__dict__}
         parameters = [f"{name}=_{name}" if f"_{name}" in defaults else name for name in names]
         if len(names) > _BY_PLACE:
@@ -35,14 +51,7 @@ else:
             f"def __init__(self, {', '.join(parameters)}):\n    __own = self.__dict__\n    {body}",
             scope,
         )
-        cls.__init__ = scope["__init__"]
-        cls.__match_args__ = names[:_BY_PLACE]
-        cls.__eq__ = _equal
-        cls.__hash__ = _hash
-        cls.__setattr__ = cls.__delattr__ = _refuse
-        if "__repr__" not in cls.__dict__:
-            cls.__repr__ = _represent
-        return cls
+        return scope["__init__"]
 
     def changed(original, **fields):
         """A copy of `original` with `fields` replaced."""
