@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SPECIFICATION = ROOT / "docs/spec"
-NUMBER = re.compile(r"\b([ACDGIMOPRSTVX]-[1-9]\d?[a-z]?)\b")
+NUMBER = re.compile(r"\b([ACDGHIMOPRSTVX]-[1-9]\d?[a-z]?)\b")
 DEFINED = re.compile(r"^- \*\*([A-Z]-\d+[a-z]?)\*\* (\S.*)$", re.MULTILINE)
 CITING = ("tests", "src", "scripts", "benchmarks", "lib")
 

@@ -117,10 +117,12 @@ def _own_index(work: AttemptFiles) -> None:
     """
     if work.seal and work.seal == _digest(work.index):
         return
-    for name in (work.index, f"{work.index}.lock"):
+    beside = changed(work, index=f"{work.index}.own")
+    for name in (beside.index, f"{beside.index}.lock"):  # of a process that died here
         if os.path.lexists(name):
             os.unlink(name)
-    require(_git(work, "read-tree", work.base), f"reading {work.base}")
+    require(_git(beside, "read-tree", work.base), f"reading {work.base}")
+    os.replace(beside.index, work.index)  # without an index nobody would look for an agent's work
 
 
 def listed_in(work: AttemptFiles) -> frozenset[str]:
