@@ -59,7 +59,6 @@ OURS = {
         "ddx.base.files",
         "ddx.base.instants",
     ),
-    "ddx.base.markdown",
     *(
         "ddx.base.process",
         "ddx.project",

@@ -35,6 +35,8 @@ from ddx.git.repository import read_head
 from ddx.project.settings import read_settings
 from ddx.testing import FakeClock, make_repo
 from ddx.tracker.bead import Bead
+from ddx.tracker.pending_landings import PendingLanding, write_pending
+from ddx.tracker.queue import PENDING
 from ddx.tracker.tracker import Tracker
 
 Ending: TypeAlias = tuple[AttemptStatus, CallEnd]
@@ -294,6 +296,8 @@ def test_what_a_dead_run_left_is_ended_before_anything_begins(scene: EngineScene
 
 def test_what_waited_for_its_landing_is_tried_at_every_turn(scene: EngineScene) -> None:
     facts = AttemptFacts("at-1", ("app-9",), "script", model="", base="", target="")
+    waiting = PendingLanding("at-1", ("app-9",), "ref", commit="c0ffee", reason="edits", at="")
+    write_pending(scene.project.ddx(*PENDING), waiting)
     scene.late = [Landed(facts, "c0ffee")]
     driver = Answers(FIRST, DONE)
     assert scene.engine(driver).run() == DONE

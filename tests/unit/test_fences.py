@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ddx.attempts.prompt import binding_parts
-from ddx.base.markdown import FencedBlock, Fences, MarkdownText, heading_level, opening
+from ddx.base.text import FencedBlock, Fences, MarkdownText, heading_level, opening
 from ddx.documents.page import prose
 from ddx.tracker.criteria import lines_of
 from helix.objective.agents import find_object

@@ -13,15 +13,13 @@ from helix.memory.credits import (
     SuccessRate,
     Trial,
     all_trials,
-    begin_trial,
     credit,
     credit_report,
-    end_trial,
     newcombe,
     value_of,
-    verdict_of,
     wilson,
 )
+from helix.memory.injection import begin_trial, end_trial, verdict_of
 
 PASSED = Check("unit", "pytest", "verify", passed=True)
 FAILED = Check("unit", "pytest", "verify", passed=False)

@@ -19,12 +19,10 @@ from ddx.base import Refused, UsageError, changed, value, variable
 from ddx.git import commit_id, is_ancestor, read_head
 from ddx.proof import Check
 from ddx.tracker import (
-    PENDING,
     Bead,
     BeadId,
     blockers,
     decode,
-    held_by_pending,
     ready_for_execution,
     texts_of,
     typed,
@@ -311,7 +309,7 @@ def pick_beads(site: AttemptContext, policy: Policy, *, supervisory: bool) -> li
     snapshot = site.tracker.snapshot()
     around = changed(
         site.tracker.surroundings(has_default_checks=bool(site.settings.default_checks)),
-        held=held_by_pending(site.project.ddx(*PENDING)),
+        held=site.tracker.held_back(),
     )
     places = ready_for_execution(snapshot.columns, around)
     picked = policy.pick(ReadyBeads(snapshot, places))

@@ -195,8 +195,9 @@ class Engine:
         if self._pauses():
             self._wait(_POLL_S)
             return None
-        for outcome in self._land_waiting(self._site):
-            self._driver.landed_late(outcome)
+        if self._site.tracker.pending_landings():
+            for outcome in self._land_waiting(self._site):
+                self._driver.landed_late(outcome)
         answer = self._driver.next(self._view())
         match answer:
             case End():

@@ -335,7 +335,9 @@ class OwedReviews:
         names = [name for name in self.promised() if name not in running]
         if not names:
             return PromisedReviews()
-        waiting = {item.attempt for item in read_pending(self._project.ddx(*PENDING))}
+        folder = self._project.ddx(*PENDING)
+        pending = read_pending(folder) if os.path.isdir(folder) else []  # nearly always none
+        waiting = {item.attempt for item in pending}
         records = read_attempts(self._project)
         recorded = {*records.names()}
         owed: list[str] = []

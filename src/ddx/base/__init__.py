@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ddx.base.instants import LAST, Instant, in_words, sort_key
     from ddx.base.json import dumps, encoded, loads, to_bytes
     from ddx.base.json_schema import find_misfit
-    from ddx.base.markdown import Fences, MarkdownText, closes, heading_level, opening
     from ddx.base.masking import MASKED, LogFile, Masker, is_secret_name
     from ddx.base.process import (
         ATTEMPT,
@@ -53,10 +52,15 @@ if TYPE_CHECKING:
         variable,
     )
     from ddx.base.text import (
+        Fences,
+        MarkdownText,
+        closes,
         counted,
         cut,
         harmless,
+        heading_level,
         listed,
+        opening,
         quantity,
         require_clean,
         shown,
@@ -80,13 +84,15 @@ else:
         instants="Instant LAST in_words sort_key",
         json="dumps encoded loads to_bytes",
         json_schema="find_misfit",
-        markdown="Fences MarkdownText closes heading_level opening",
         masking="LogFile MASKED Masker is_secret_name",
         process=(
             "ATTEMPT PROJECT_ROOT ProcessResult Programs ask_ps for_children is_alive login player "
             "run started_at variable"
         ),
-        text="counted cut harmless listed quantity require_clean shown word_set",
+        text=(
+            "Fences MarkdownText closes counted cut harmless heading_level listed opening quantity "
+            "require_clean shown word_set"
+        ),
         values="changed value",
         yaml="BrokenYaml Nodes read_texts",
     )

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ddx.console.bead_flags import FIELD_FLAGS, field_flags
     from ddx.console.chart import line_chart
     from ddx.console.command import ID, IF_REVISION, JSON, REASON, Argument, Command, Flag, Program
-    from ddx.console.error_handler import Interruption, leave
+    from ddx.console.error_handler import Interruption, has_person, leave
     from ddx.console.screen import (
         USUAL_WIDTH,
         StyledText,
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         cut_to,
         dim,
         excerpt,
-        has_person,
         notice,
         say,
         table,
@@ -36,10 +35,10 @@ else:
         bead_flags="FIELD_FLAGS field_flags",
         chart="line_chart",
         command="Argument Command Flag ID IF_REVISION JSON Program REASON",
-        error_handler="Interruption leave",
+        error_handler="Interruption has_person leave",
         screen=(
-            "StyledText USUAL_WIDTH answer answer_json bold columns cut_to dim excerpt has_person "
-            "notice say table terminal_width when wrapped write"
+            "StyledText USUAL_WIDTH answer answer_json bold columns cut_to dim excerpt notice "
+            "say table terminal_width when wrapped write"
         ),
         settings_table="settings_command",
     )

@@ -161,6 +161,11 @@ def _write_report() -> str:
     return "no folder could be written to, so there is none"
 
 
+def has_person() -> bool:
+    """Somebody sees a question and can type the answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 class Interruption:
     """What signals mean to a command at whose end others wait (C-2, S-21).
 

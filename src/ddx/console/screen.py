@@ -160,11 +160,6 @@ def notice(program: str, sentence: str) -> None:
     print(shown(f"{program}: {sentence}"), file=sys.stderr)
 
 
-def has_person() -> bool:
-    """Somebody sees a question and can type the answer."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
 # -- how much of a line a text takes -----------------------------------------------------------
 
 

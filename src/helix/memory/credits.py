@@ -9,25 +9,15 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from ddx.attempts import AttemptStatus
 from ddx.base import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from sqlite3 import Connection
 
-    from ddx.attempts import Outcome
     from helix.memory.store import MemoryStore
 
 CREDIT = 0.5
-MOST_TRIALS = 20_000
-"""The newest are enough to see what memories are worth (C-9)."""
-
-_NO_PROOF = frozenset(
-    {AttemptStatus.ALREADY_SATISFIED, AttemptStatus.HARNESS_FAULT, AttemptStatus.INTERRUPTED}
-)
-"""Checks may have run, but not on work that this attempt did."""
-
 _EARLIER = "SELECT passed FROM outcome WHERE bead = ? AND name = ?"
 _KNOWN = "SELECT 1 FROM memory WHERE name = ?"
 _SET = """
@@ -39,13 +29,6 @@ _COUNT = """
     UPDATE memory SET helped = max(helped + ?, 0), failed = max(failed + ?, 0),
                       last_used = coalesce(?, last_used)
     WHERE name = ?
-"""
-_BEGIN = """
-    INSERT INTO trial (attempt, held_out, created_at) VALUES (?, ?, ?)
-    ON CONFLICT (attempt) DO UPDATE SET held_out = excluded.held_out
-"""
-_FORGET_OLDEST = """
-    DELETE FROM trial WHERE rowid <= (SELECT max(rowid) FROM trial) - ?
 """
 
 
@@ -132,35 +115,6 @@ class Trial:
     names: tuple[str, ...]
 
 
-def begin_trial(
-    store: MemoryStore, attempt: str, names: Sequence[str], *, held_out: bool, now: str
-) -> None:
-    """An attempt for which there was something to inject, whether or not it was."""
-    with store.writing() as db:
-        db.execute(_BEGIN, (attempt, int(held_out), now))
-        db.execute(_FORGET_OLDEST, (MOST_TRIALS,))
-        db.executemany(
-            "INSERT INTO injection (attempt, name) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            [(attempt, name) for name in names],
-        )
-
-
-def end_trial(
-    store: MemoryStore, attempt: str, beads: Sequence[str], *, passed: bool, now: str
-) -> tuple[CreditResult, ...]:
-    """What its checks said, kept for `helix memory value`; who was injected is credited."""
-    with store.writing() as db:
-        trial = db.execute("SELECT held_out FROM trial WHERE attempt = ?", (attempt,)).fetchone()
-        if trial is None:
-            return ()
-        db.execute("UPDATE trial SET passed = ? WHERE attempt = ?", (int(passed), attempt))
-        rows = db.execute("SELECT name FROM injection WHERE attempt = ?", (attempt,)).fetchall()
-    if trial[0]:  # it saw none of them, so it says nothing of them
-        return ()
-    names = [name for (name,) in rows]
-    return tuple(credit(store, bead, names, passed=passed, now=now) for bead in beads)
-
-
 def all_trials(store: MemoryStore) -> list[Trial]:
     """Oldest first."""
     with store.reading() as db:
@@ -180,14 +134,6 @@ def all_trials(store: MemoryStore) -> list[Trial]:
         )
         for attempt, held_out, passed in trials
     ]
-
-
-def verdict_of(outcome: Outcome) -> bool | None:
-    """Did the checks pass? None where none ran on what the attempt made (D-18)."""
-    checks = outcome.facts.checks
-    if not checks or outcome.status in _NO_PROOF:
-        return None
-    return all(check.passed for check in checks)
 
 
 # -- success with and without memories, and no claim beyond the data (M-9) -------------------

@@ -10,10 +10,10 @@ import hashlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from ddx.attempts import Landed, PromptSection, read_attempts
+from ddx.attempts import AttemptStatus, Landed, PromptSection, read_attempts
 from ddx.base import DdxError, Masker, cut, shown, value
 from ddx.proof import Check
-from helix.memory.credits import begin_trial, end_trial, verdict_of
+from helix.memory.credits import credit
 from helix.memory.embedders.registry import open_embedder
 from helix.memory.learning import lesson_of
 from helix.memory.model import MemoryKind, files_in
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ddx.base import Clock
     from ddx.project import Project
     from ddx.tracker import Bead, Tracker, TrackerEdit
+    from helix.memory.credits import CreditResult
     from helix.memory.embedders import Embedder, NoEmbedder
     from helix.memory.scoring import RecalledMemory
     from helix.project import HelixSettings
@@ -40,6 +41,19 @@ LONGEST_LINE = 1_200
 """Characters of a memory that a prompt carries; `helix memory get` shows the rest."""
 _LONGEST_DESCRIPTION = 1_500
 _MOST_FILES = 20
+MOST_TRIALS = 20_000
+"""The newest are enough to see what memories are worth (C-9)."""
+_NO_PROOF = frozenset(
+    {AttemptStatus.ALREADY_SATISFIED, AttemptStatus.HARNESS_FAULT, AttemptStatus.INTERRUPTED}
+)
+"""Checks may have run, but not on work that this attempt did."""
+_BEGIN = """
+    INSERT INTO trial (attempt, held_out, created_at) VALUES (?, ?, ?)
+    ON CONFLICT (attempt) DO UPDATE SET held_out = excluded.held_out
+"""
+_FORGET_OLDEST = """
+    DELETE FROM trial WHERE rowid <= (SELECT max(rowid) FROM trial) - ?
+"""
 
 
 @value
@@ -161,6 +175,43 @@ def credit_outcome(project: Project, outcome: Outcome, *, clock: Clock) -> str:
     names = dict.fromkeys(name for one in done for name in one.credited)
     word = "helped" if passed else "failed"
     return f"memory: {len(names)} credited as {word}" if names else ""
+
+
+def verdict_of(outcome: Outcome) -> bool | None:
+    """Did the checks pass? None where none ran on what the attempt made (D-18)."""
+    checks = outcome.facts.checks
+    if not checks or outcome.status in _NO_PROOF:
+        return None
+    return all(check.passed for check in checks)
+
+
+def begin_trial(
+    store: MemoryStore, attempt: str, names: Sequence[str], *, held_out: bool, now: str
+) -> None:
+    """An attempt for which there was something to inject, whether or not it was."""
+    with store.writing() as db:
+        db.execute(_BEGIN, (attempt, int(held_out), now))
+        db.execute(_FORGET_OLDEST, (MOST_TRIALS,))
+        db.executemany(
+            "INSERT INTO injection (attempt, name) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            [(attempt, name) for name in names],
+        )
+
+
+def end_trial(
+    store: MemoryStore, attempt: str, beads: Sequence[str], *, passed: bool, now: str
+) -> tuple[CreditResult, ...]:
+    """What its checks said, kept for `helix memory value`; who was injected is credited."""
+    with store.writing() as db:
+        trial = db.execute("SELECT held_out FROM trial WHERE attempt = ?", (attempt,)).fetchone()
+        if trial is None:
+            return ()
+        db.execute("UPDATE trial SET passed = ? WHERE attempt = ?", (int(passed), attempt))
+        rows = db.execute("SELECT name FROM injection WHERE attempt = ?", (attempt,)).fetchall()
+    if trial[0]:  # it saw none of them, so it says nothing of them
+        return ()
+    names = [name for (name,) in rows]
+    return tuple(credit(store, bead, names, passed=passed, now=now) for bead in beads)
 
 
 MOST_RECORDS = 200
