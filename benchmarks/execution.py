@@ -4,9 +4,9 @@
 
 The agent is a program that writes one file, and one check looks what is in it. In fair turns:
 a cycle of ours (record, claim, workspace, agent, commit, check, landing, close) and the bare git
-commands of the same work (shared clone, checkout, add, commit, fast-forward, remove). Then a long
-drain: the time per bead and the memory at its beginning and at its end. Exit code 1 when a target
-is missed.
+commands of the same work (shared clone, checkout, add, commit, fast-forward, remove). The fresh
+checkout in which the check runs is reported apart (R-10). Then a long drain: the time per bead and
+the memory at its beginning and at its end. Exit code 1 when a target is missed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ from stage import facts, open_scratch
 from workload import Scratch
 
 from ddx.agents.supervision import StopRequest
+from ddx.attempts import attempt
 from ddx.attempts.context import AttemptContext, StopControls
 from ddx.attempts.engine import Engine
 from ddx.attempts.limits import EngineOptions, UsageMeter
+from ddx.attempts.proof_workspace import ProofRooms
 from ddx.attempts.queue_driver import QueueDriver
 from ddx.attempts.work import open_site
+from ddx.attempts.workspace import PreparedWorkspace
 from ddx.base.clock import Clock
 from ddx.base.json import to_bytes
 from ddx.project.project import Project
@@ -53,11 +56,17 @@ SETTINGS = f"harnesses: {{writer: {{kind: command, argv: [sh, -c, '{AGENT}']}}}}
 @dataclass(frozen=True)
 class Cycle:
     ours_ms: float
+    """Without the proof's own checkout."""
+    proof_ms: float
     bare_ms: float
 
     @property
     def ratio(self) -> float:
         return self.ours_ms / self.bare_ms
+
+    @property
+    def proof_ratio(self) -> float:
+        return self.proof_ms / self.bare_ms
 
 
 @dataclass(frozen=True)
@@ -155,19 +164,44 @@ class Ground:
         shutil.rmtree(place)
 
 
+class TimedRooms(ProofRooms):
+    """The rooms of a proof, with the time that making and removing them takes."""
+
+    spent_s = 0.0
+
+    def __exit__(self, *problem: object) -> None:
+        started = time.perf_counter()
+        super().__exit__(*problem)
+        TimedRooms.spent_s += time.perf_counter() - started
+
+    def bare(self) -> str:
+        started = time.perf_counter()
+        found = super().bare()
+        TimedRooms.spent_s += time.perf_counter() - started
+        return found
+
+    def next(self) -> PreparedWorkspace:
+        started = time.perf_counter()
+        found = super().next()
+        TimedRooms.spent_s += time.perf_counter() - started
+        return found
+
+
 def measure_cycle(ground: Ground, rounds: int) -> Cycle:
     """Medians of turns that alternate; the first turn of each fills the caches."""
-    ours, bare = [], []
+    ours, proof, bare = [], [], []
     for turn in range(1 + rounds):
         ground.file_beads(CYCLES_A_TURN)
-        started = time.perf_counter()
+        before, started = TimedRooms.spent_s, time.perf_counter()
         ground.drain()
-        ours.append((time.perf_counter() - started) / CYCLES_A_TURN)
+        whole, apart = time.perf_counter() - started, TimedRooms.spent_s - before
+        ours.append((whole - apart) / CYCLES_A_TURN)
+        proof.append(apart / CYCLES_A_TURN)
         started = time.perf_counter()
         for n in range(CYCLES_A_TURN):
             ground.bare_cycle(turn * CYCLES_A_TURN + n)
         bare.append((time.perf_counter() - started) / CYCLES_A_TURN)
-    return Cycle(1000 * statistics.median(ours[1:]), 1000 * statistics.median(bare[1:]))
+    return Cycle(*(1000 * statistics.median(times[1:]) for times in (ours, proof, bare)))
 
 
 def measure_drain(ground: Ground, beads: int) -> Drained:
@@ -206,6 +240,7 @@ def main() -> int:
     asked = _arguments()
     rounds = 4 if asked.quick else asked.rounds
     beads = min(asked.beads, 100) if asked.quick else asked.beads
+    attempt.ProofRooms = TimedRooms  # type: ignore[misc]
     with tempfile.TemporaryDirectory(prefix="ddx-bench-") as folder:
         scratch = open_scratch(Path(folder).resolve())
         ground = Ground(scratch)
@@ -216,6 +251,7 @@ def main() -> int:
         print(f"{name}: {text}")
     print(f"\none cycle      {cycle.ours_ms:7.1f} ms")
     print(f"bare git       {cycle.bare_ms:7.1f} ms")
+    print(f"proof checkout {cycle.proof_ms:7.1f} ms  {cycle.proof_ratio:5.2f} of bare git")
     print(f"ratio          {cycle.ratio:7.2f}     targets {FIRST_TARGET:g}, then {TARGET:g}")
     print(f"\n{drained.beads} beads in one drain, per bead:")
     print(f"first fifth    {drained.first_ms:7.1f} ms {drained.first_mb:7.1f} MB")
